@@ -20,7 +20,10 @@ enum IndexDump {
 
     private static func lines(_ index: FieldIndex, _ state: FoldState) throws -> [String] {
         let type = state.schema.name(index.type) ?? ""
-        let fields = index.columns.map { state.schema.columnName($0) ?? "" }.joined(separator: ",")
+        let fields = index.columns.map { column in
+            (state.schema.columnName(column) ?? "")
+                + (index.binaryColumns.contains(column) ? " binary" : "")
+        }.joined(separator: ",")
         var lines = ["index \(index.number) \(type) \(fields) \(index.form) \(index.state)"]
         // Others may have rows or not.
         if index.state != .complete { return lines }

@@ -213,6 +213,13 @@ extension SampleMaker {
                 }
             ),
             (
+                "names-collation-of-number",
+                try await changed { image, _ in
+                    // No names, and a column of integers that are compared by their bytes.
+                    image.replaceLast(kind: 36, zone: 0, payload: [0, 0, 1, 0, 1, 0x82])
+                }
+            ),
+            (
                 "zone-newer-state",
                 try await changed { image, _ in
                     image.replaceLast(

@@ -92,6 +92,52 @@ extension SampleMaker {
         return maker.files
     }
 
+    /// Fields whose strings are compared by their bytes, alone and with others, from the first save on and from
+    /// later on, one of them under another name since.
+    static func collation() async throws -> StoreFiles {
+        let maker = SampleMaker(seed: 83)
+        let container = try maker.open()
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: zone))
+        try await container.importSchema(
+            """
+            DEFINE SCHEMA
+            RECORD TYPE Boat (
+                berths INT64,
+                sign STRING QUERYABLE SORTABLE SEARCHABLE,
+                tags LIST<STRING> QUERYABLE,
+                title STRING QUERYABLE SORTABLE,
+                GRANT WRITE TO "_creator",
+                GRANT CREATE TO "_icloud",
+                GRANT READ TO "_world"
+            );
+            // stratus: COLLATION BINARY ON Boat (sign, tags)
+            // stratus: INDEX places ON Boat (sign, title)
+            // stratus: INDEX names ON Boat (title, sign)
+            // stratus: UNIQUE signs ON Boat (sign, berths)
+            """)
+        let signs = [
+            "", "Straße", "STRASSE", "a", "a\u{0}", "a\u{0}b", "A", "20 bytes long, these",
+        ]
+        _ = try await database.modifyRecords(
+            saving: signs.enumerated().map { place, sign in
+                maker.boat(
+                    "boat-\(place)",
+                    [
+                        "sign": .string(sign), "title": .string(sign), "berths": 2,
+                        "tags": [.string(sign), "Red", "red"],
+                    ])
+            } + [maker.boat("bare", ["berths": 2])])
+        try await maker.update("boat-3", database) { $0["sign"] = "B" }
+        try await database.deleteRecord(withID: id("boat-4"))
+        try await container.setCollation(.binary, of: "title", ofRecordType: "Boat")
+        try await container.setCollation(.folded, of: "tags", ofRecordType: "Boat")
+        try await container.migrate("Boat", [.rename("title", to: "name")], asHost: "host")
+        try await maker.update("boat-5", database) { $0["name"] = "b" }
+        try await container.close()
+        return maker.files
+    }
+
     private func update(
         _ name: String, _ database: Database, _ change: (inout Record) -> Void
     ) async throws {

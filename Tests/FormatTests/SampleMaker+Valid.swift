@@ -20,7 +20,7 @@ extension SampleMaker {
             ("operations", operations), ("many-names", { try await manyNames().files }),
             ("checkpoint", { try await checkpoint().files }),
             ("compacted", { try await compacted().files }), ("history", history),
-            ("forgotten", forgotten), ("indexes", declaredIndexes),
+            ("forgotten", forgotten), ("indexes", declaredIndexes), ("collation", collation),
             ("indexes-compacted", compactedIndexes), ("reset", reset), ("shares", shares),
             ("shares-compacted", compactedShares), ("shares-growing", growingShare),
             ("subscriptions", subscriptions),

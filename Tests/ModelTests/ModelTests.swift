@@ -76,13 +76,9 @@ private func agree<Driver: ModelDriver>(
     }
 }
 
-/// Adds what happened to the file STRATUS_REPORT, where there is one.
+/// Adds what happened to the report of a campaign.
 private func report(_ title: String, _ counts: [String: Int]) {
-    guard let path = ProcessInfo.processInfo.environment["STRATUS_REPORT"] else { return }
-    let head =
-        "\n| \(title): \(Length.seeds) seeds of \(Length.steps) calls | times |\n|---|---|\n"
-    let rows = counts.sorted { $0.key < $1.key }.map { "| \($0.key) | \($0.value) |\n" }
-    let before = FileManager.default.contents(atPath: path) ?? Data()
-    let text = Data((head + rows.joined()).utf8)
-    try? (before + text).write(to: URL(filePath: path))
+    let head = "\n| \(title): \(Length.seeds) seeds of \(Length.steps) calls | times |\n|---|---|\n"
+    let rows = counts.sorted { $0.key < $1.key }.map { "| \($0.key) | \($0.value) |" }
+    CampaignReport.add(head + rows.joined(separator: "\n"))
 }

@@ -30,6 +30,8 @@ enum Campaign {
     /// How often the power of a store goes that tells its users of changes, for each way to sync, and
     /// of one that sends pushes: STRATUS_SUBSCRIPTION_CRASHES.
     static let subscriptionCrashes = number("STRATUS_SUBSCRIPTION_CRASHES") ?? 100
+    /// How often the power goes while a schema is changed and indexes are built: STRATUS_SCHEMA_CRASHES.
+    static let schemaCrashes = number("STRATUS_SCHEMA_CRASHES") ?? 60
     /// How many transfers readers look at: STRATUS_TRANSFERS.
     static let transfers = number("STRATUS_TRANSFERS") ?? 1000
     /// How many records go with one that is deleted: STRATUS_CHILDREN.
@@ -43,14 +45,6 @@ enum Campaign {
     /// Where large files are made: STRATUS_FOLDER.
     static let folder =
         environment["STRATUS_FOLDER"] ?? FileManager.default.temporaryDirectory.path
-
-    /// Adds Markdown to the file STRATUS_REPORT, where there is one.
-    static func report(_ text: String) {
-        guard let path = environment["STRATUS_REPORT"] else { return }
-        let url = URL(filePath: path)
-        let before = (try? Data(contentsOf: url)) ?? Data()
-        try? (before + Data((text + "\n").utf8)).write(to: url)
-    }
 
     /// A table in Markdown.
     static func table(_ head: [String], _ rows: [[String]]) -> String {

@@ -111,8 +111,8 @@ struct DamageTests {
                 "\(counts[.same, default: 0])",
             ])
         }
-        Campaign.report("Changed bytes:\n")
-        Campaign.report(
+        CampaignReport.add("Changed bytes:\n")
+        CampaignReport.add(
             Campaign.table(["file", "bytes", "live", "named", "ignored"], rows))
         #expect(problems.prefix(20) == [])
         #expect(ignoredCount * 20 < liveCount, "under 5 % of the live part")
@@ -132,8 +132,8 @@ struct DamageTests {
             }
             rows.append([name, "\(count)"])
         }
-        Campaign.report("Cut files:\n")
-        Campaign.report(Campaign.table(["file", "lengths"], rows))
+        CampaignReport.add("Cut files:\n")
+        CampaignReport.add(Campaign.table(["file", "lengths"], rows))
         #expect(problems.prefix(20) == [])
     }
 }

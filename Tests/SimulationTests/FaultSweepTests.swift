@@ -123,7 +123,7 @@ struct FaultSweepTests {
             }
             number += 1
         }
-        Campaign.report("Call faults, \(effect)\(lasting ? " for ever" : ""): \(calls) calls.\n")
+        CampaignReport.add("Call faults, \(effect)\(lasting ? " for ever" : ""): \(calls) calls.\n")
         #expect(calls > 200)
         #expect(problems.prefix(20) == [])
     }

@@ -3,7 +3,6 @@ import Stratus
 import StratusFiles
 import StratusJournal
 import Support
-import Synchronization
 import Testing
 
 /// How long it runs: STRATUS_COLLECTION_SEEDS stores, in each of which three workers do
@@ -136,21 +135,13 @@ private struct RandomCounts: Sendable {
     }
 }
 
-/// Adds what happened to the file STRATUS_REPORT, where there is one.
+/// Adds what happened to the report of a campaign.
 private func report(_ seed: Int, _ counts: RandomCounts, _ steps: Int) {
-    guard let path = ProcessInfo.processInfo.environment["STRATUS_REPORT"] else { return }
-    let line =
+    CampaignReport.add(
         "- seed \(seed): \(steps) steps beside \(counts.collections) collections, which "
-        + "took back \(counts.reclaimedChunks) chunks, copied \(counts.copiedChunks) and deleted "
-        + "\(counts.deletedSegments) segments\n"
-    reporting.withLock { _ in
-        let before = contents(of: path) ?? Data()
-        try? (before + Data(line.utf8)).write(to: URL(filePath: path))
-    }
+            + "took back \(counts.reclaimedChunks) chunks, copied \(counts.copiedChunks) and deleted "
+            + "\(counts.deletedSegments) segments")
 }
-
-/// One at a time.
-private let reporting = Mutex(())
 
 /// What assets may hold, each in one chunk.
 private let assetContents = (0..<40).map { noise(3000 + $0 * 300, seed: UInt64($0)) }

@@ -13,6 +13,8 @@ FITS = [(), (1, 5, 7, 33, 34, 35, 36, 39), (2, 3, 4), (1,), (1, 33), (6,)]
 LENGTHS = [0, 8, 9, 22, 8, 8, 16]
 # System fields that can be columns.
 SYSTEM = {65536: "___createTime", 65537: "___createdBy", 65538: "___modTime", 65539: "___modifiedBy"}
+# Beside the number of a column whose strings are bytes.
+BINARY = 1 << 17
 STOP_WORDS = set("""a an and are as at be but by for if in into is it no not of on or such that the
     their then there these they this to was will with""".split())
 
@@ -23,7 +25,7 @@ def need(condition):
 
 
 def declared_index(c):
-    """Number, state, type, columns and form."""
+    """Number, state, type, columns, 2^17 more where their strings are bytes, and form."""
     number, state = c.varint(32), c.number(1)
     need(number < 65536)
     if not 1 <= state <= 3:
@@ -34,8 +36,9 @@ def declared_index(c):
     form = c.number(1)
     if not 1 <= form <= 6:
         raise Damage("format.newer form")
-    need(kind < 65536 and max(columns) < 65540)
-    need(len(set(columns)) == len(columns) and (count == 0 or form not in (4, 5)))
+    fields = {column & ~BINARY for column in columns}
+    need(kind < 65536 and max(fields) < 65540)
+    need(len(fields) == len(columns) and (count == 0 or form not in (4, 5)))
     return number, state, kind, columns, form
 
 
@@ -80,7 +83,11 @@ def bits(kind, data):
     return (~word & (1 << 64) - 1 if word >> 63 else word | 1 << 63).to_bytes(8, "big")
 
 
-def element(form, kind, data):
+def text(data, binary):
+    return data if binary else data.decode().casefold().encode()
+
+
+def element(form, kind, data, binary):
     """What an index has of a value that is no list."""
     if kind in (2, 3, 4):
         number = bits(kind, data)
@@ -88,16 +95,15 @@ def element(form, kind, data):
             return number or bytes(8)
         return b"\1" + number if number else bytes(9)
     if kind == 1:
-        data = data.decode().casefold().encode()
+        data = text(data, binary)
     if form == 3:
-        return (b"\1" + data[:21]).ljust(22, b"\0")
+        return (b"\1" + data.replace(b"\0", b"\0\xff"))[:22].ljust(22, b"\0")
     return xxh3_64_intdigest(data[1:] if kind == 7 else data).to_bytes(8, "big")
 
 
 def words(data):
-    """The words of a text of ASCII: runs of letters and digits, as the samples have them."""
-    text = data.decode("ascii").lower()
-    found = "".join(x if x.isalnum() else " " for x in text).split()
+    """The words of a text: runs of letters and digits without diacritics, as the samples have them."""
+    found = "".join(x if x.isalnum() else " " for x in data.decode().casefold()).split()
     return {xxh3_64_intdigest(word).to_bytes(8, "big") for word in set(found) - STOP_WORDS}
 
 
@@ -129,7 +135,7 @@ def system_fields(d):
             65538: date(d["modified"]), 65539: number(d["modifier"])}
 
 
-def column(field):
+def column(field, binary):
     """What stands for a field among others, which is None or a kind and its bytes."""
     if not field or field[0] not in (1, 2, 3, 4, 5, 7):
         return b"\0"
@@ -139,7 +145,7 @@ def column(field):
         if data is None:
             return b"\0"
     elif kind == 1:
-        data = data.decode().casefold().encode()
+        data = text(data, binary)
     elif kind == 7:
         data = data[1:]
     length = len(data)
@@ -150,17 +156,17 @@ def column(field):
 
 
 def combined(form, fields):
-    """What an index has of its columns, in their order."""
+    """What an index has of its columns, in their order: of each the field, and whether strings are bytes."""
     if form == 6:
-        parts = [column(field) for field in fields]
+        parts = [column(*field) for field in fields]
         return set() if b"\0" in parts else {hashlib.sha256(b"".join(parts)).digest()[:16]}
     if len(fields) == 1:
-        return values(form, fields[0])
-    group = xxh3_64_intdigest(b"".join(map(column, fields[:-1]))).to_bytes(8, "big")
-    return {(group + value)[:22] for value in values(form, fields[-1])}
+        return values(form, *fields[0])
+    group = xxh3_64_intdigest(b"".join(column(*f) for f in fields[:-1])).to_bytes(8, "big")
+    return {(group + value)[:22] for value in values(form, *fields[-1])}
 
 
-def values(form, field):
+def values(form, field, binary):
     """What an index has of a field, which is None or a kind and its bytes."""
     if not field or field[0] not in FITS[form]:
         return set() if form in (1, 4, 5) else {bytes(LENGTHS[form])}
@@ -173,10 +179,10 @@ def values(form, field):
         found = set().union(*map(words, texts))
         return found if len(found) <= 4096 else {b"\xff" * 8}
     if not kind & 32:
-        return {element(form, kind, data)}
+        return {element(form, kind, data, binary)}
     c = Cursor(data)
     parts = [c.take(c.varint()) for _ in range(c.varint())]
-    return {element(form, kind & 31, part) for part in parts}
+    return {element(form, kind & 31, part, binary) for part in parts}
 
 
 class Rows:
@@ -213,7 +219,8 @@ class Rows:
         try:
             return {(number, value) for (number, state, kind, columns, form), _ in self.indexes
                     if kind == d["type"] and state != 3
-                    for value in combined(form, [fields.get(field) for field in columns])}
+                    for value in combined(
+                        form, [(fields.get(c & ~BINARY), c & BINARY) for c in columns])}
         except (Damage, UnicodeDecodeError, struct.error):
             return set()
 
@@ -260,7 +267,9 @@ class Rows:
                       for i, v in self.of_fields(f)} for zone, here in entries.items()}
         lines = []
         for (number, state, kind, columns, form), _ in self.indexes:
-            fields = ",".join(SYSTEM.get(field) or names[field] for field in columns)
+            fields = ",".join(
+                (SYSTEM.get(c & ~BINARY) or names[c & ~BINARY]) + (" binary" if c & BINARY else "")
+                for c in columns)
             lines.append(f"index {number} {names[kind]} {fields} {FORMS[form]} {STATES[state]}")
             if state != 2:
                 continue

@@ -51,14 +51,18 @@ def known(bits, mask, word):
         raise Damage("format.newer " + word)
 
 
-def field_kind(c, mayBeNone=False):
-    """Sorts of values in the low bits, with 32 for lists and 64 for encrypted fields; 0: none."""
+def field_kind(c, ofColumn=False):
+    """Sorts of values in the low bits, with 32 for lists and 64 for encrypted fields; of a column also 0:
+    none, and 128 more: strings are compared as bytes."""
     kind = c.number(1)
-    if mayBeNone and not kind:
+    if ofColumn and not kind:
         return 0
+    binary, kind = ofColumn and kind & 128, kind & 127 if ofColumn else kind
     sort, most = kind & 31, 6 if kind & 64 else 8
     if kind & 128 or sort > most or not sort and kind & 96 == 64 or not kind:
         raise Damage("format.newer field kind")
+    if binary and kind not in (1, 33):
+        raise Damage("payload.content")
     return kind
 
 

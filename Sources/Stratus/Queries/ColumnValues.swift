@@ -16,16 +16,19 @@ struct ColumnValues {
         func kind(_ field: UInt32) -> FieldKind? {
             schema.columnKind(field, of: index.type)
         }
+        func isBinary(_ field: UInt32) -> Bool { index.binaryColumns.contains(field) }
         var equal = [IndexColumns()]
         for column in index.isUnique ? index.columns : index.leading {
             guard let name = schema.columnName(column), let kind = kind(column),
-                let values = parts.lazy.compactMap({ $0.values(equalIn: name, kind) }).first,
+                let values = parts.lazy.compactMap({
+                    $0.values(equalIn: name, kind, isBinary: isBinary(column))
+                }).first,
                 equal.count * values.count <= QueryPath.valueLimit
             else { return nil }
             equal = equal.flatMap { columns in
                 values.map { value in
                     var columns = columns
-                    columns.add(value)
+                    columns.add(value, isBinary: isBinary(column))
                     return columns
                 }
             }
@@ -39,7 +42,7 @@ struct ColumnValues {
             return
         }
         last = parts.compactMap { part in
-            part.fields.first?.name == name ? part.values(index.form, kind) : nil
+            part.fields.first?.name == name ? part.values(index, kind) : nil
         }
     }
 
@@ -77,13 +80,15 @@ struct ColumnValues {
 extension RecordPredicate {
     /// The values that a field of that kind must be equal to one of, nil for none at all; nil where the
     /// predicate says no such thing.
-    fileprivate func values(equalIn field: String, _ kind: FieldKind) -> [PredicateValue?]? {
+    fileprivate func values(
+        equalIn field: String, _ kind: FieldKind, isBinary: Bool
+    ) -> [PredicateValue?]? {
         if kind.isList { return nil }
         switch form {
         case .isNil(let name): return name == field ? [nil] : nil
         case .comparison(let comparison):
             guard comparison.field == field, comparison.quantifier == nil,
-                !comparison.options.contains(.diacriticInsensitive)
+                comparison.isServed(isBinary: isBinary)
             else { return nil }
             let wanted: [PredicateValue]
             switch comparison.test {

@@ -75,30 +75,3 @@ extension UInt64 {
         }
     }
 }
-
-extension FieldComparison {
-    /// The numbers that satisfy it, as an index of fields of that kind has them; nil where that is no
-    /// single range. An empty range has its bounds in the other order.
-    func numbers(_ kind: FieldKind) -> (low: UInt64, high: UInt64)? {
-        guard quantifier == nil, !kind.isList else { return nil }
-        func bits(_ value: PredicateValue) -> UInt64? {
-            value.equal(in: kind).flatMap { SortKey.bits(of: $0) }
-        }
-        switch test {
-        case .between(let first, let last):
-            guard let low = bits(first), let high = bits(last) else { return nil }
-            return (low, high)
-        case .relation(let relation, let value):
-            guard let bits = bits(value), 1..<UInt64.max ~= bits else { return nil }
-            return switch relation {
-            case .equal: (bits, bits)
-            case .less: (0, bits - 1)
-            case .lessOrEqual: (0, bits)
-            case .greater: (bits + 1, .max)
-            case .greaterOrEqual: (bits, .max)
-            case .notEqual: nil
-            }
-        case .isIn, .contains, .text: return nil
-        }
-    }
-}

@@ -41,8 +41,8 @@ struct LiveResult: Sendable {
 /// What has to be the same for rows to stay good while their records do.
 private struct LiveGround: Equatable, Sendable {
     var zones: [UInt32] = []
-    /// When grants and roles of the caller were said last.
-    var access: [UInt64] = []
+    /// When indexes, collations, grants and roles of the caller were said last.
+    var stamps: [UInt64] = []
 }
 
 /// A record, by its zone and the hash of its name.
@@ -110,7 +110,7 @@ extension DatabaseView {
     ) throws(EngineError) -> LiveResult {
         let reading = try reading
         var result = LiveResult()
-        result.ground = LiveGround(zones: zones.map(\.number), access: try accessStamps(reading))
+        result.ground = LiveGround(zones: zones.map(\.number), stamps: try groundStamps(reading))
         result.version = reading.lastVersion
         result.head = reading.head
         if case .shared(let user) = scope {
@@ -127,11 +127,11 @@ extension DatabaseView {
         return result
     }
 
-    /// When what the caller may read of the public database was said last.
-    private func accessStamps(_ reading: StoreReading) throws(EngineError) -> [UInt64] {
-        guard scope == .public else { return [] }
-        var keys = [KeySpace.schemaText.key()]
-        if let user = principal.user, let number = try reading.user(user) {
+    /// When it was said last how fields are compared, and what the caller may read of the public database.
+    private func groundStamps(_ reading: StoreReading) throws(EngineError) -> [UInt64] {
+        var keys = [KeySpace.indexes.key()]
+        if scope == .public { keys.append(KeySpace.schemaText.key()) }
+        if scope == .public, let user = principal.user, let number = try reading.user(user) {
             keys.append(.roles(number))
         }
         var stamps: [UInt64] = []

@@ -22,6 +22,8 @@ struct QueryPlan: Sendable {
     private struct Sorting: Sendable {
         var field: String
         var ascending: Bool
+        /// Of its strings.
+        var equality: TextEquality
         /// Where the places are sorted by their distance from a point.
         var circle: GreatCircle?
     }
@@ -51,7 +53,7 @@ struct QueryPlan: Sendable {
         let tree = query.predicate.tree
         predicate = tree
         do throws(UnsupportedPredicate) {
-            evaluator = try PredicateEvaluator(tree)
+            evaluator = try PredicateEvaluator(tree, equality: fields.equality)
             if profile?.predicates == .service,
                 let form = tree.firstUnsupportedByCloudKit(types: fields.type)
             {
@@ -83,7 +85,9 @@ struct QueryPlan: Sendable {
         } else {
             searchableFields = fields.searchable
         }
-        identity = Self.identity(query, zone, view)
+        let named = Set(tree.fields.map(\.name)).union(sorting.map(\.field))
+        identity = Self.identity(
+            query, named.filter { fields.equality($0) == .exact }.sorted(), zone, view)
         try PublicReader(view, view.reading)?.check(type: query.recordType)
     }
 
@@ -95,7 +99,8 @@ struct QueryPlan: Sendable {
         else {
             throw .refused(.notMarked(descriptor.key, .sortable))
         }
-        var sorting = Sorting(field: field, ascending: descriptor.ascending)
+        var sorting = Sorting(
+            field: field, ascending: descriptor.ascending, equality: fields.equality(field))
         if let location = descriptor.relativeLocation {
             sorting.circle = GreatCircle(from: GeographicPoint(location))
             guard sorting.circle != nil else {
@@ -109,7 +114,7 @@ struct QueryPlan: Sendable {
     }
 
     private static func identity(
-        _ query: Query, _ zone: RecordZone.ID?, _ view: DatabaseView
+        _ query: Query, _ binaryFields: [String], _ zone: RecordZone.ID?, _ view: DatabaseView
     ) -> UInt64 {
         var writer = ByteWriter()
         writer.countedText(query.recordType)
@@ -128,6 +133,7 @@ struct QueryPlan: Sendable {
         if view.isShared { writer.countedText(zone?.ownerName ?? "") }
         writer.uint8(view.scope == .public ? 0 : view.isShared ? 2 : 1)
         if let user = view.user { writer.hash(user.bits) }
+        for field in binaryFields { writer.countedText(field) }
         return Checksum.xxh3(writer.bytes.span)
     }
 
@@ -165,19 +171,21 @@ struct QueryPlan: Sendable {
             let number = reading.schema.columnNumber(name),
             let kind = reading.schema.columnKind(number, of: type),
             let index = reading.completeIndexes(of: type).first(where: {
-                $0.isPlain && $0.field == number && $0.form == .number
+                $0.isPlain && $0.field == number
+                    && ($0.form == .number || $0.form == .prefix && field == nil)
             }), index.form.fits(kind),
             // A row without a number is one of no value, or of NaN, which dates can be, too.
             !comparisons.isEmpty || kind.element == .int64
         else { return nil }
-        var range: (low: UInt64, high: UInt64)?
+        var range: QueryPath.Values?
         for comparison in comparisons {
-            guard comparison.field == name, let numbers = comparison.numbers(kind) else {
+            guard comparison.field == name, let values = comparison.exactValues(index, kind) else {
                 return nil
             }
-            range = (max(range?.low ?? 0, numbers.low), min(range?.high ?? .max, numbers.high))
+            range = range?.intersection(values) ?? values
         }
-        return (QueryPath(index, numbers: range), kind.element)
+        let path = QueryPath(index, range.map { [$0] } ?? [], isList: false)
+        return (path, kind.element)
     }
 
     /// The fields that indexes would serve, each with the options of which one would do.
@@ -221,7 +229,7 @@ struct QueryPlan: Sendable {
                     value = nil
                 }
             }
-            key.append(value, ascending: sorting.ascending)
+            key.append(value, sorting.equality, ascending: sorting.ascending)
         }
         return key
     }
@@ -250,6 +258,9 @@ private struct QueryFields {
                 .map { FieldType($0, isList: kind.isList) }
         }
     }
+
+    /// Of its strings.
+    func equality(_ field: String) -> TextEquality { schema.equality(field, of: recordType) }
 
     func checkQueryable(_ field: String, _ place: Range<Int>?) throws(UnsupportedPredicate) {
         guard SystemField.canonicalName(field) != nil else {
@@ -348,6 +359,12 @@ struct QueryRecord: PredicateRecord {
 }
 
 extension Schema {
+    /// How strings of a field are compared.
+    func equality(_ field: String, of type: UInt32?) -> TextEquality {
+        guard !binaryColumns.isEmpty, let type, let number = number(field) else { return .folded }
+        return binaryColumns.contains(Column(type: type, field: number)) ? .exact : .folded
+    }
+
     /// The fields of a type that a search of all fields looks into: strings and lists of strings.
     func searchableFields(of type: UInt32) -> [UInt32] {
         fields(of: type).compactMap { field, kind in

@@ -26,7 +26,7 @@ struct QuerySum: QueryWork {
 
     private let field: String?
     private var source: Source
-    private var sum = RunningTotals()
+    private var sum: RunningTotals
 
     init(
         _ query: Query, of field: String?, in zone: RecordZone.ID?, of view: DatabaseView,
@@ -34,6 +34,10 @@ struct QuerySum: QueryWork {
     ) throws(EngineError) {
         let plan = try QueryPlan(query, in: zone, of: view, profile)
         self.field = field
+        let equality = try field.map { field throws(EngineError) in
+            try view.reading.schema.equality(field, of: plan.type)
+        }
+        sum = RunningTotals(equality ?? .folded)
         if let field { try plan.checkSummable(field, view.reading) }
         let zones = try view.queriedZones(zone)
         if let rows = try CoveringRows(plan, of: field, in: zones, view) {
@@ -73,6 +77,10 @@ struct RunningTotals {
     private var reals: Double?
     private var least: SortKey?
     private var greatest: SortKey?
+    /// Of strings.
+    private let equality: TextEquality
+
+    init(_ equality: TextEquality) { self.equality = equality }
 
     /// Adds a record, by its value in the field.
     mutating func add(_ value: RecordValue?) {
@@ -86,7 +94,7 @@ struct RunningTotals {
         default: break
         }
         var key = SortKey()
-        key.append(PredicateValue(value))
+        key.append(PredicateValue(value), equality)
         guard key.beginsWithValue else { return }
         if least.map({ key < $0 }) ?? true { (least, found.minimum) = (key, value) }
         if greatest.map({ $0 < key }) ?? true { (greatest, found.maximum) = (key, value) }

@@ -201,7 +201,7 @@ struct NumberAssignment {
         try add(kind, of: column)
     }
 
-    /// Gives a field another kind than it has, or none any more.
+    /// Gives a field another kind than it has, or none any more; its strings are folded then.
     mutating func replace(
         _ column: Schema.Column, by kind: FieldKind?
     ) throws(EngineError) {
@@ -210,6 +210,18 @@ struct NumberAssignment {
             addition.columns.append((column, nil))
         }
         if let kind { try add(kind, of: column) }
+    }
+
+    /// Says how the strings of a field are compared that has a kind, or gets one here.
+    mutating func compare(
+        _ column: Schema.Column, byBytes isBinary: Bool
+    ) throws(EngineError) {
+        if newColumns[column] == nil {
+            let schema = reading.schema
+            if isBinary == schema.binaryColumns.contains(column) { return }
+            try replace(column, by: schema.kind(of: column))
+        }
+        if isBinary { addition.binaryColumns.insert(column) }
     }
 
     private mutating func add(

@@ -78,6 +78,23 @@ extension Container {
         }
     }
 
+    /// Says how the strings of a field are compared, and builds the indexes on it anew, as the line
+    /// `// stratus: COLLATION BINARY ON Type (field)` of a schema does.
+    ///
+    /// - Throws: ``StoreError`` with `invalidArguments` where the type has no such field of strings, or it is
+    ///   encrypted; `constraintViolation` where records have the same values under an index that is to be
+    ///   unique, which is removed.
+    public nonisolated(nonsending) func setCollation(
+        _ collation: RecordType.Collation, of field: String, ofRecordType recordType: String
+    ) async throws(StoreError) {
+        try await answering { () async throws(EngineError) in
+            _ = try await engine().commit(
+                CollationChange(
+                    recordType: recordType, field: field, isBinary: collation == .binary))
+        }
+        try await buildIndexes()
+    }
+
     /// Fails where a text is no schema that could be imported.
     ///
     /// - Throws: ``StoreError`` with `invalidArguments` and line and column of what is wrong first.
@@ -110,10 +127,6 @@ extension Container {
         }
         if let finding = document.validate().first(where: { $0.severity == .error }) {
             throw Self.invalidSchema("\(finding)", at: finding.place)
-        }
-        if let rule = document.collations.first(where: { $0.collation == .binary }) {
-            throw Self.invalidSchema(
-                "no store compares strings by their bytes: COLLATION BINARY", at: rule.type.place)
         }
         return document
     }

@@ -66,6 +66,7 @@ struct IndexDeclaration: Transaction {
             throw .refused(.internalError, "an index has no fields")
         }
         return FieldIndex(number: 0, type: type, leading: columns, field: last, form: form)
+            .collated(schema)
     }
 }
 
@@ -104,6 +105,13 @@ extension RecordIndex.Option {
 }
 
 extension FieldIndex {
+    /// The same, with strings as the schema says that they are compared.
+    func collated(_ schema: Schema) -> FieldIndex {
+        var index = self
+        index.binaryColumns = schema.binaryColumns(of: self)
+        return index
+    }
+
     /// Whether a unique index can have such a column. What every save changes is none.
     fileprivate static func canBeUnique(_ column: UInt32, _ kind: FieldKind) -> Bool {
         Form.digest.fits(kind) && SystemField(column: column)?.changes != true

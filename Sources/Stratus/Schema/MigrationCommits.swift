@@ -19,8 +19,9 @@ struct MigrationStart: Transaction {
         try fields.take(steps)
         var document = try reading.schemaDocument()
         if !fields.changed.isEmpty {
-            guard try write(fields, reading, context, &draft) else { return nil }
             document.change(fields)
+            let isBinary = document[binaryFieldsOf: recordType].contains
+            guard try write(fields, isBinary, reading, context, &draft) else { return nil }
             try draft.add(document, context)
         }
         draft.results = [.done(!document[migratingFieldsOf: recordType].isEmpty)]
@@ -29,8 +30,8 @@ struct MigrationStart: Transaction {
 
     /// Adds the names and kinds, and what becomes of indexes; false where numbers cannot be given.
     private func write(
-        _ fields: MigratedFields, _ reading: StoreReading, _ context: PreparationContext,
-        _ draft: inout Draft
+        _ fields: MigratedFields, _ isBinary: (String) -> Bool, _ reading: StoreReading,
+        _ context: PreparationContext, _ draft: inout Draft
     ) throws(EngineError) -> Bool {
         guard NameRules.isRecordType(recordType) else { throw .refused(.badName) }
         var numbers = NumberAssignment(reading, context)
@@ -40,8 +41,9 @@ struct MigrationStart: Transaction {
             if NameRules.isReserved(name) { throw .refused(.reservedName) }
             guard let column = try numbers.field(name, ofType: recordType) else { return false }
             columns[name] = column
-            try numbers.replace(
-                Schema.Column(type: type, field: column), by: fields.kinds[name])
+            let field = Schema.Column(type: type, field: column)
+            try numbers.replace(field, by: fields.kinds[name])
+            if fields.kinds[name] != nil { try numbers.compare(field, byBytes: isBinary(name)) }
         }
         try numbers.write(to: &draft)
         for index in reading.indexes.of(type: type) {
@@ -170,6 +172,7 @@ private struct MigratedFields {
         else { return nil }
         new.leading = leading
         new.field = field
+        new.binaryColumns = schema.binaryColumns(of: new)
         if index.form.fits(kind) { return new }
         guard index.isPlain, let form = index.form.option.form(kind, of: field) else { return nil }
         new.form = form
@@ -221,7 +224,10 @@ extension SchemaDocument {
         for place in collations.indices {
             let type = collations[place].type
             collations[place].fields = collations[place].fields.map { renamed($0, of: type) }
+            if type.text != fields.type { continue }
+            collations[place].fields.removeAll { fields.kinds[$0.text]?.canBeBinary != true }
         }
+        collations.removeAll(where: \.fields.isEmpty)
         self[migratingFieldsOf: fields.type].formUnion(fields.ofRecords)
     }
 }

@@ -9,6 +9,17 @@ public struct RecordType: Hashable, Sendable {
         public var name: String
         /// What it holds; nil of a number of which the first save says whether it is an integer.
         public var type: Record.FieldType?
+        /// How its strings are compared; of no effect where it holds no strings.
+        public var collation: Collation
+    }
+
+    /// How the strings of a field are compared by `=`, `<`, `IN` and `BETWEEN`, sorted, and told apart by an
+    /// index that is unique.
+    public enum Collation: String, Hashable, Sendable, CaseIterable {
+        /// Without regard to case: what a field has of which nothing else is said.
+        case folded = "FOLDED"
+        /// By their UTF-8 bytes.
+        case binary = "BINARY"
     }
 
     /// That of records.
@@ -123,10 +134,13 @@ extension RecordType {
         _ type: SchemaDocument.RecordType, of document: SchemaDocument, _ indexes: [RecordIndex]
     ) {
         name = type.name.text
+        let binaryFields = document[binaryFieldsOf: type.name.text]
         fields = type.fields.compactMap { field in
             let name = field.name.text
             if SystemField.isName(name) { return nil }
-            return Field(name: name, type: Record.FieldType(field.type))
+            return Field(
+                name: name, type: Record.FieldType(field.type),
+                collation: binaryFields.contains(name) ? .binary : .folded)
         }
         self.indexes = indexes.filter { $0.recordType == type.name.text }
         migratingFields = document[migratingFieldsOf: type.name.text].sorted()

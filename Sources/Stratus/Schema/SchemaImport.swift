@@ -27,13 +27,16 @@ struct SchemaImport: Transaction {
             let typeName = type.name.text
             guard NameRules.isRecordType(typeName) else { continue }
             guard let number = try numbers.type(typeName) else { return nil }
+            let binaryFields = document[binaryFieldsOf: typeName]
             for field in type.fields {
                 let name = field.name.text
                 var column = SystemField(rawValue: name)?.column
                 if NameRules.isField(name, ofType: typeName) {
                     guard let place = try numbers.field(name, ofType: typeName) else { return nil }
                     if let kind = FieldKind(field.type.stored) {
-                        try numbers.fix(kind, of: Schema.Column(type: number, field: place), name)
+                        let column = Schema.Column(type: number, field: place)
+                        try numbers.fix(kind, of: column, name)
+                        try numbers.compare(column, byBytes: binaryFields.contains(name))
                     }
                     column = place
                 }
@@ -62,7 +65,8 @@ struct SchemaImport: Transaction {
             }
         }
         try numbers.write(to: &draft)
-        try Self.setIndexes(wanted, reading, &draft)
+        let schema = draft.schema
+        try Self.setIndexes(wanted.map { $0.collated(schema) }, reading, &draft)
         var document = document
         document.migrations = current.migrations
         try draft.add(document, context)
@@ -93,6 +97,35 @@ struct SchemaImport: Transaction {
         guard let first = refused.first else { return }
         let others = refused.count > 1 ? ", and \(refused.count - 1) more such changes" : ""
         throw .refused(.invalidArguments, "\(first)\(others)")
+    }
+}
+
+/// Says how the strings of a field are compared.
+struct CollationChange: Transaction {
+    let recordType: String
+    let field: String
+    let isBinary: Bool
+
+    func draft(
+        _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
+    ) throws(EngineError) -> Draft? {
+        var document = try reading.schemaDocument()
+        let type = reading.schema.number(recordType)
+        guard let type, let number = reading.schema.number(field),
+            let kind = reading.schema.kind(of: Schema.Column(type: type, field: number)),
+            kind.canBeBinary
+        else {
+            throw .refused(
+                .invalidArguments,
+                "records of the type '\(recordType)' have no field '\(field)' of strings")
+        }
+        if isBinary {
+            document[binaryFieldsOf: recordType].insert(field)
+        } else {
+            document[binaryFieldsOf: recordType].remove(field)
+        }
+        return try SchemaImport(document: document, environment: .development)
+            .draft(reading, context, sink: sink)
     }
 }
 
@@ -244,7 +277,7 @@ extension StoreReading {
             guard let type = schema.number(index.type.text) else { return false }
             let columns = index.columns.compactMap { schema.columnNumber($0.field.text) }
             guard columns.count == index.columns.count,
-                let field = declared.fieldIndex(of: index, type, columns)
+                let field = declared.fieldIndex(of: index, type, columns)?.collated(schema)
             else { return false }
             return kept.contains { $0.isLike(field) }
         }

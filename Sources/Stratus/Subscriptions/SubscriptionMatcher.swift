@@ -419,11 +419,13 @@ extension SubscriptionMatcher {
     ) throws(EngineError) -> PreparedPredicate? {
         let offset = JournalOffset(rawValue: match.number)
         let subscription: WaitingSubscription
-        if let known = reading.derived(from: offset) as? WaitingSubscription {
+        if let known = reading.derived(from: offset) as? WaitingSubscription,
+            known.isPrepared(for: schema)
+        {
             subscription = known
         } else {
             let entry = try reading.entry(match.location)
-            subscription = WaitingSubscription(try Self.subscription(in: entry))
+            subscription = WaitingSubscription(try Self.subscription(in: entry), schema)
             reading.keep(subscription, derivedFrom: offset)
         }
         let isOf = subscription.isOf(records: type.name, in: zone.id.zoneName, database)

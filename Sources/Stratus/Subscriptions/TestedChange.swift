@@ -6,11 +6,17 @@ final class WaitingSubscription: DerivedState {
     private let entry: SubscriptionEntry
     /// Nil where its text is none, which fails no save of others.
     let predicate: PreparedPredicate?
+    private let binaryColumns: Set<Schema.Column>
 
-    init(_ entry: SubscriptionEntry) {
+    init(_ entry: SubscriptionEntry, _ schema: Schema) {
         self.entry = entry
-        predicate = PreparedPredicate(entry.predicate)
+        let type = schema.number(entry.recordType)
+        predicate = PreparedPredicate(entry.predicate) { schema.equality($0, of: type) }
+        binaryColumns = schema.binaryColumns
     }
+
+    /// Whether fields are compared in that schema as they were in the one that it was prepared for.
+    func isPrepared(for schema: Schema) -> Bool { binaryColumns == schema.binaryColumns }
 
     func isOf(records type: String, in zone: String, _ database: UInt32) -> Bool {
         entry.kind == .query && entry.database == database && entry.recordType == type
@@ -24,9 +30,11 @@ final class PreparedPredicate: Sendable {
     private let asksForNamedFields: Bool
 
     /// Nil where the text is no predicate.
-    init?(_ text: String) {
+    ///
+    /// - Parameter equality: of the strings of a field, by its name.
+    init?(_ text: String, equality: (String) -> TextEquality) {
         guard let tree = try? PredicateParser.parse(text),
-            let evaluator = try? PredicateEvaluator(tree)
+            let evaluator = try? PredicateEvaluator(tree, equality: equality)
         else { return nil }
         self.evaluator = evaluator
         asksForNamedFields = tree.asksForNamedFields

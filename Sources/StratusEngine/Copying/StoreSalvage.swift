@@ -326,6 +326,7 @@ extension StoreSalvage {
             (numbers.contains(column.type) || numbers.contains(column.field))
                 && max(column.type, column.field) < numbers.upperBound
         }
+        addition.binaryColumns = stated?.binaryColumns ?? []
         return addition
     }
 }

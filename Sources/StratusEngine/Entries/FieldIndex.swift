@@ -35,20 +35,25 @@ package struct FieldIndex: Hashable, Sendable {
     /// their rows together.
     package var leading: [UInt32]
     package var field: UInt32
+    /// Those of the columns whose strings count as bytes, not folded.
+    package var binaryColumns: Set<UInt32>
     package var form: Form
     package var state: State
 
+    /// Beside the number of such a column.
+    private static let binaryBit: UInt32 = 1 << 17
     /// So many columns at most.
     package static let columnLimit = SchemaDocument.Index.columnLimit
 
     package init(
-        number: UInt32, type: UInt32, leading: [UInt32] = [], field: UInt32, form: Form,
-        state: State = .building
+        number: UInt32, type: UInt32, leading: [UInt32] = [], field: UInt32,
+        binaryColumns: Set<UInt32> = [], form: Form, state: State = .building
     ) {
         self.number = number
         self.type = type
         self.leading = leading
         self.field = field
+        self.binaryColumns = binaryColumns
         self.form = form
         self.state = state
     }
@@ -57,13 +62,16 @@ package struct FieldIndex: Hashable, Sendable {
 
     package var isUnique: Bool { form == .digest }
 
+    /// Whether the strings of the last column count as bytes, not folded.
+    package var isBinary: Bool { binaryColumns.contains(field) }
+
     /// Whether its rows are of one field, and have the values of its form.
     package var isPlain: Bool { leading.isEmpty && !isUnique }
 
     /// Whether both are the same but for number and state.
     package func isLike(_ other: FieldIndex) -> Bool {
         type == other.type && field == other.field && form == other.form
-            && leading == other.leading
+            && leading == other.leading && binaryColumns == other.binaryColumns
     }
 
     package func write(to writer: inout ByteWriter) {
@@ -71,7 +79,9 @@ package struct FieldIndex: Hashable, Sendable {
         writer.uint8(state.rawValue)
         writer.varint(type)
         writer.varint(leading.count)
-        for field in columns { writer.varint(field) }
+        for column in columns {
+            writer.varint(column | (binaryColumns.contains(column) ? Self.binaryBit : 0))
+        }
         writer.uint8(form.rawValue)
     }
 
@@ -89,16 +99,22 @@ package struct FieldIndex: Hashable, Sendable {
         type = try cursor.varint32(bytes)
         let count = try cursor.varint32(bytes)
         guard count < Self.columnLimit else { throw .value("index columns") }
-        var leading: [UInt32] = []
-        for _ in 0..<count { leading.append(try cursor.varint32(bytes)) }
-        self.leading = leading
-        field = try cursor.varint32(bytes)
+        var columns: [UInt32] = []
+        binaryColumns = []
+        for _ in 0...count {
+            let stated = try cursor.varint32(bytes)
+            columns.append(stated & ~Self.binaryBit)
+            if stated & Self.binaryBit != 0 { binaryColumns.insert(stated & ~Self.binaryBit) }
+        }
+        field = columns.removeLast()
+        leading = columns
         guard let form = Form(rawValue: try cursor.uint8(bytes)) else { throw .newer("form") }
         self.form = form
-        guard type < Schema.nameLimit, columns.allSatisfy(Schema.isColumn) else {
+        guard type < Schema.nameLimit, self.columns.allSatisfy(Schema.isColumn) else {
             throw .value("index field")
         }
-        guard Set(columns).count == leading.count + 1, leading.isEmpty || form.endsColumns else {
+        guard Set(self.columns).count == leading.count + 1, leading.isEmpty || form.endsColumns
+        else {
             throw .value("index columns")
         }
     }

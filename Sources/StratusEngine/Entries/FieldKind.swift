@@ -60,6 +60,8 @@ internal import StratusBytes
     @inlinable package var isAsset: Bool {
         rawValue & ~(Self.listBit | Self.encryptedBit) == ValueKind.asset.rawValue
     }
+    /// Whether the strings of such a field may be compared by their bytes.
+    package var canBeBinary: Bool { element == .string && !isEncrypted }
     /// Nil of a list without elements, which says nothing of them.
     @inlinable package var element: ValueKind? {
         ValueKind(rawValue: rawValue & ~(Self.listBit | Self.encryptedBit))

@@ -11,9 +11,11 @@ package struct IndexColumns {
     package init() {}
 
     /// Of the next column; nil: there is no value.
-    package mutating func add(_ value: PredicateValue?) {
+    ///
+    /// - Parameter isBinary: whether strings count as bytes, not folded.
+    package mutating func add(_ value: PredicateValue?, isBinary: Bool) {
         switch value {
-        case .string(let text): add(FoldedBytes(text).bytes)
+        case .string(let text): add(text.indexedBytes(isBinary: isBinary))
         case .reference(let target): add(target.recordName.utf8)
         case .bytes(let bytes): add(bytes)
         case .int64, .double, .date, .location, .asset, .list, nil:
@@ -22,14 +24,14 @@ package struct IndexColumns {
     }
 
     /// The same of a value of a record; kinds that are in no column have none.
-    mutating func add(_ value: EncodedValue?) throws(FormatError) {
+    mutating func add(_ value: EncodedValue?, isBinary: Bool) throws(FormatError) {
         guard let value, FieldIndex.Form.digest.fits(value.kind), let kind = value.kind.element
         else {
             return add(number: nil)
         }
-        switch try IndexedPart(kind, value.bytes.span, value.range) {
+        switch try IndexedPart(kind, value.bytes.span, value.range, isBinary: isBinary) {
         case .number(let bits): add(number: bits)
-        case .text(let text): add(text.bytes)
+        case .text(let text): add(text)
         case .bytes(let range): add(value.bytes[range])
         case nil: add(number: nil)
         }
@@ -81,15 +83,17 @@ extension FieldIndex {
         of value: (UInt32) -> EncodedValue?
     ) throws(FormatError) -> [IndexedValue] {
         var columns = IndexColumns()
-        for column in leading { try columns.add(value(column)) }
+        for column in leading {
+            try columns.add(value(column), isBinary: binaryColumns.contains(column))
+        }
         let last = value(field)
         if isUnique {
-            try columns.add(last)
+            try columns.add(last, isBinary: isBinary)
             return columns.isWhole ? [columns.digest] : []
         }
         let own =
             if let last {
-                try form.values(of: last.kind, at: last.range, in: last.bytes.span)
+                try values(of: last.kind, at: last.range, in: last.bytes.span)
             } else {
                 form.valuesOfNone
             }
@@ -103,17 +107,22 @@ extension FieldIndex {
 enum IndexedPart {
     /// A number or a date in order; nil: NaN.
     case number(UInt64?)
-    case text(FoldedBytes)
+    case text([UInt8])
     /// Those in this range: the name of a reference's target, or bytes.
     case bytes(Range<Int>)
 
     /// Of a value that is no list and lies in `range`; nil of kinds of which nothing counts as a whole.
-    init?(_ kind: ValueKind, _ bytes: Span<UInt8>, _ range: Range<Int>) throws(FormatError) {
+    init?(
+        _ kind: ValueKind, _ bytes: Span<UInt8>, _ range: Range<Int>, isBinary: Bool
+    ) throws(FormatError) {
         switch kind {
+        case .string where isBinary:
+            guard bytes.text(in: range) != nil else { throw .text }
+            self = .text(bytes.array(in: range))
         case .string:
             var text = FoldedBytes()
             guard text.fold(bytes, in: range) else { throw .text }
-            self = .text(text)
+            self = .text(text.bytes)
         case .int64:
             var cursor = ByteCursor(at: range.lowerBound)
             let number = try cursor.signedVarint(bytes.extracting(0..<range.upperBound))

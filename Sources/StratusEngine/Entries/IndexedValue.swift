@@ -45,12 +45,37 @@ package struct IndexedValue: Hashable, Sendable {
         count = 9
     }
 
-    /// Of the beginning of a folded text.
-    package init(folded text: [UInt8]) {
-        append(1)
-        for unit in text.prefix(Self.lengthLimit - 1) { append(unit) }
+    /// Of the beginning of a text: as ``SortKey`` has it.
+    package init(text: [UInt8]) {
+        append(prefix: text)
         count = Self.lengthLimit
     }
+
+    /// The last value of texts that begin so.
+    package init(lastPrefixedBy text: [UInt8]) {
+        append(prefix: text)
+        while count < Self.lengthLimit { append(0xff) }
+    }
+
+    private mutating func append(prefix text: [UInt8]) {
+        append(1)
+        for unit in text {
+            if count < Self.lengthLimit { append(unit) }
+            // Two zeros end a text.
+            if unit == 0, count < Self.lengthLimit { append(0xff) }
+            if count == Self.lengthLimit { return }
+        }
+    }
+
+    /// So many bytes of a text stand in a value, of which zeros take two.
+    package static func length(of text: [UInt8]) -> Int {
+        text.reduce(0) { $0 + ($1 == 0 ? 2 : 1) }
+    }
+
+    /// Of longer texts the prefix is cut off.
+    package static let prefixLimit = lengthLimit - 1
+    /// A value has the end of a text that is no longer, too: it is that of no other text.
+    package static let wholeTextLimit = prefixLimit - 2
 
     /// As an entry has it; it has at most ``lengthLimit`` bytes.
     package init(_ bytes: Span<UInt8>) {
@@ -64,6 +89,25 @@ package struct IndexedValue: Hashable, Sendable {
             value.append(byte(at: place))
         }
         return value
+    }
+
+    /// The one ahead of it, as many bytes long.
+    package var previous: IndexedValue { adding { $0.subtractingReportingOverflow(1) } }
+
+    /// The one behind it, as many bytes long.
+    package var next: IndexedValue { adding { $0.addingReportingOverflow(1) } }
+
+    /// With the last byte changed, and those ahead of it as far as it overflows.
+    private func adding(
+        _ change: (UInt8) -> (partialValue: UInt8, overflow: Bool)
+    ) -> IndexedValue {
+        var bytes = (0..<count).map { byte(at: $0) }
+        for place in bytes.indices.reversed() {
+            let (changed, overflows) = change(bytes[place])
+            bytes[place] = changed
+            if !overflows { break }
+        }
+        return IndexedValue(bytes.span)
     }
 
     package func write(to writer: inout ByteWriter) {
@@ -143,11 +187,17 @@ extension FieldIndex.Form {
     /// What the rows have of a record that has no value.
     var valuesOfNone: [IndexedValue] { hasOrder ? [.missing(self)] : [] }
 
+    /// A record has rows for so many words at most, or ``IndexedValue/many`` in their place.
+    package static let wordLimit = 4096
+}
+
+// Values of fields.
+extension FieldIndex {
     /// What the rows have of a field's value, of whatever kind, each once and in order.
     func values(
         of kind: FieldKind, at range: Range<Int>, in bytes: Span<UInt8>
     ) throws(FormatError) -> [IndexedValue] {
-        guard fits(kind), let element = kind.element else { return valuesOfNone }
+        guard form.fits(kind), let element = kind.element else { return form.valuesOfNone }
         var values: [IndexedValue] = []
         try ValueFormat.forEachElement(bytes, in: range, kind) {
             place throws(FormatError) in
@@ -155,18 +205,15 @@ extension FieldIndex.Form {
         }
         if values.count < 2 { return values }
         let distinct = Set(values)
-        if self == .word, distinct.count > Self.wordLimit { return [.many] }
+        if form == .word, distinct.count > Form.wordLimit { return [.many] }
         return distinct.sorted()
     }
-
-    /// A record has rows for so many words at most, or ``IndexedValue/many`` in their place.
-    package static let wordLimit = 4096
 
     private func add(
         _ kind: ValueKind, _ bytes: Span<UInt8>, _ range: Range<Int>,
         to values: inout [IndexedValue]
     ) throws(FormatError) {
-        switch self {
+        switch form {
         case .word:
             guard let text = bytes.text(in: range) else { throw .text }
             for word in SearchWords(text) { values.append(.word(word)) }
@@ -178,8 +225,8 @@ extension FieldIndex.Form {
                 values.append(IndexedValue(hash: cell))
             }
         case .hash, .number, .prefix, .digest:
-            switch try IndexedPart(kind, bytes, range) {
-            case .number(let bits): values.append(value(of: bits) ?? .missing(self))
+            switch try IndexedPart(kind, bytes, range, isBinary: isBinary) {
+            case .number(let bits): values.append(value(of: bits) ?? .missing(form))
             case .text(let text): values.append(value(of: text))
             case .bytes(let range):
                 values.append(IndexedValue(hash: Checksum.xxh3(bytes, in: range)))
@@ -189,25 +236,31 @@ extension FieldIndex.Form {
     }
 
     private func value(of bits: UInt64?) -> IndexedValue? {
-        bits.map { self == .number ? IndexedValue(number: $0) : IndexedValue(hash: $0) }
+        bits.map { form == .number ? IndexedValue(number: $0) : IndexedValue(hash: $0) }
     }
 
-    private func value(of text: FoldedBytes) -> IndexedValue {
-        self == .prefix
-            ? IndexedValue(folded: text.bytes) : IndexedValue(hash: Checksum.xxh3(text.bytes.span))
+    private func value(of text: [UInt8]) -> IndexedValue {
+        form == .prefix ? IndexedValue(text: text) : IndexedValue(hash: Checksum.xxh3(text.span))
     }
 
     /// What a row has of a value that the index fits; nil of one that is not a number, and of forms
     /// that have no values but parts of them. Numbers stand in order or, those of a list, as a hash.
     package func value(of value: PredicateValue) -> IndexedValue? {
-        if self == .word || self == .cell || self == .digest { return nil }
+        if form == .word || form == .cell || form == .digest { return nil }
         return switch value {
-        case .string(let text): self.value(of: FoldedBytes(text))
+        case .string(let text): self.value(of: text.indexedBytes(isBinary: isBinary))
         case .int64, .double, .date: self.value(of: SortKey.bits(of: value))
         case .reference(let target): IndexedValue(hash: Checksum.xxh3(target.recordName))
         case .bytes(let bytes): IndexedValue(hash: Checksum.xxh3(bytes.span))
         case .location, .asset, .list: nil
         }
+    }
+}
+
+extension String {
+    /// What of it counts in an index.
+    package func indexedBytes(isBinary: Bool) -> [UInt8] {
+        isBinary ? Array(utf8) : FoldedBytes(self).bytes
     }
 }
 
@@ -221,45 +274,26 @@ extension IndexedValue {
         IndexedValue(hash: Checksum.xxh3(word.text))
     }
 
-    /// The last value of texts that begin so.
-    package static func lastPrefix(of text: String) -> IndexedValue {
-        var value = IndexedValue()
-        value.append(1)
-        for unit in FoldedBytes(text).bytes where value.count < lengthLimit { value.append(unit) }
-        while value.count < lengthLimit { value.append(0xff) }
-        return value
-    }
-
     /// The first value of a form that has an order.
     package static func first(_ form: FieldIndex.Form) -> IndexedValue {
-        form == .number ? IndexedValue(number: 0) : prefix(of: "")
+        form == .number ? IndexedValue(number: 0) : IndexedValue(text: [])
     }
 
     /// What the first part of a sort key says of a value that an index with an order has.
     package init(_ key: SortKey, _ form: FieldIndex.Form, ascending: Bool) {
         self = .missing(form)
         var part = IndexedValue()
-        var isEscaped = false
+        var last: UInt8 = 0xff
         for byte in key.bytes {
             guard part.count < form.length else { break }
             let unit = ascending ? byte : ~byte
-            if form == .prefix, part.count > 0 {
-                // A zero stands before 0xff, or ends the text.
-                if isEscaped {
-                    if unit != 0xff { break }
-                    isEscaped = false
-                    continue
-                }
-                isEscaped = unit == 0
-            }
+            // Behind the end of a text other parts follow.
+            if form == .prefix, last == 0, unit != 0xff { break }
             part.append(unit)
             if part.first == 0 { return }
+            last = unit
         }
         part.count = form.length
         self = part
-    }
-
-    package static func prefix(of text: String) -> IndexedValue {
-        IndexedValue(folded: FoldedBytes(text).bytes)
     }
 }

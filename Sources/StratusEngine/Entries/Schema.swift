@@ -33,19 +33,24 @@ package final class Schema: Sendable {
     private let names: NumberTable<Name>
     /// The kinds of fields, in the order in which they were fixed.
     private let columns: NumberTable<(column: Column, kind: FieldKind)>
+    /// The fields whose strings are compared by their bytes, not folded.
+    package let binaryColumns: Set<Column>
 
     /// All are kept in memory and in the state of each checkpoint, which has 32 MiB: so many of the
     /// longest, with as many fields as there may be, take three quarters of that.
     package static let nameLimit = 1 << 16
     /// Fields of types.
     package static let columnLimit = 1 << 20
-    package static let empty = Schema(names: NumberTable(), columns: NumberTable())
+    package static let empty = Schema(
+        names: NumberTable(), columns: NumberTable(), binaryColumns: [])
 
     private init(
-        names: NumberTable<Name>, columns: NumberTable<(column: Column, kind: FieldKind)>
+        names: NumberTable<Name>, columns: NumberTable<(column: Column, kind: FieldKind)>,
+        binaryColumns: Set<Column>
     ) {
         self.names = names
         self.columns = columns
+        self.binaryColumns = binaryColumns
     }
 
     /// Everything at once, the names being those of the entries at `locations`.
@@ -58,7 +63,7 @@ package final class Schema: Sendable {
             names.append(new.map { Name(text: $0, entry: location.offset) }, hash: \.hash)
         }
         columns.append(whole.kinds, hash: \.column.hash)
-        self.init(names: names, columns: columns)
+        self.init(names: names, columns: columns, binaryColumns: whole.binaryColumns)
     }
 
     package var nameCount: Int { names.count }
@@ -93,24 +98,29 @@ package final class Schema: Sendable {
         var addition = SchemaAddition(firstNumber: 0)
         addition.names = names.elements.map(\.text)
         addition.columns = columns.elements.map { ($0.column, $0.kind) }
+        addition.binaryColumns = binaryColumns
         return addition
     }
 
     /// With what the entry at `offset` brings.
     package func adding(_ addition: SchemaAddition, at offset: JournalOffset) -> Schema {
-        var (names, columns) = (names, columns)
+        var (names, columns, binaryColumns) = (names, columns, binaryColumns)
         names.append(addition.names.map { Name(text: $0, entry: offset) }, hash: \.hash)
         let forgotten = Set(addition.columns.compactMap { $1 == nil ? $0 : nil })
         if !forgotten.isEmpty {
             let kept = columns.elements.filter { !forgotten.contains($0.column) }
             columns = NumberTable()
             columns.append(kept, hash: \.column.hash)
+            binaryColumns.subtract(forgotten)
         }
         let new = addition.kinds.filter { new in
             columns.number(new.column.hash) { $0.column == new.column } == nil
         }
         columns.append(new, hash: \.column.hash)
-        return Schema(names: names, columns: columns)
+        for (column, _) in new where addition.binaryColumns.contains(column) {
+            binaryColumns.insert(column)
+        }
+        return Schema(names: names, columns: columns, binaryColumns: binaryColumns)
     }
 }
 
@@ -182,6 +192,11 @@ package struct SchemaAddition: Sendable, Equatable {
     package var names: [String] = []
     /// Without a kind: the field has none any more, until a later addition gives it one.
     package var columns: [(Schema.Column, FieldKind?)] = []
+    /// Those of them whose strings are compared by their bytes.
+    package var binaryColumns: Set<Schema.Column> = []
+
+    /// Beside the kind of such a column.
+    private static let binaryBit: UInt8 = 0x80
 
     /// What its three numbers take, and those of a preamble, at most, in bytes.
     package static let countsLength = 3 + 3 + 3
@@ -203,6 +218,7 @@ package struct SchemaAddition: Sendable, Equatable {
     package static func == (left: SchemaAddition, right: SchemaAddition) -> Bool {
         left.firstNumber == right.firstNumber && left.names == right.names
             && left.columns.elementsEqual(right.columns, by: ==)
+            && left.binaryColumns == right.binaryColumns
     }
 
     package func write(to writer: inout ByteWriter) {
@@ -213,7 +229,8 @@ package struct SchemaAddition: Sendable, Equatable {
         for (column, kind) in columns {
             writer.varint(column.type)
             writer.varint(column.field)
-            writer.uint8(kind?.rawValue ?? 0)
+            let isBinary = kind != nil && binaryColumns.contains(column)
+            writer.uint8((kind?.rawValue ?? 0) | (isBinary ? Self.binaryBit : 0))
         }
     }
 
@@ -226,13 +243,28 @@ package struct SchemaAddition: Sendable, Equatable {
         guard Int(firstNumber) + nameCount <= Schema.nameLimit else { throw .value("names") }
         for _ in 0..<nameCount { names.append(try cursor.text(bytes, upTo: 255)) }
         let columnCount = try cursor.count(bytes, upTo: cursor.remaining(bytes))
+        var areBinary: [Bool] = []
         for _ in 0..<columnCount {
             let type = try cursor.varint32(bytes)
             let field = try cursor.varint32(bytes)
             guard max(type, field) < Schema.nameLimit else { throw .value("column") }
             let column = Schema.Column(type: type, field: field)
-            columns.append((column, try FieldKind.optional(bytes, &cursor)))
+            let byte = try cursor.uint8(bytes)
+            let kind = FieldKind(rawValue: byte & ~Self.binaryBit)
+            guard kind != nil || byte == 0 else { throw .newer("field kind") }
+            let isBinary = byte & Self.binaryBit != 0
+            guard !isBinary || kind?.canBeBinary == true else { throw .value("collation") }
+            columns.append((column, kind))
+            areBinary.append(isBinary)
         }
         try cursor.end(bytes)
+        // Of several columns of one field the first counts.
+        for place in columns.indices.reversed() where columns[place].1 != nil {
+            if areBinary[place] {
+                binaryColumns.insert(columns[place].0)
+            } else {
+                binaryColumns.remove(columns[place].0)
+            }
+        }
     }
 }

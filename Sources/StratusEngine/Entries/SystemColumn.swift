@@ -34,6 +34,13 @@ extension Schema {
         number < nameLimit || SystemField(column: number) != nil
     }
 
+    /// Those of the columns of an index on a type whose strings are compared by their bytes.
+    package func binaryColumns(of index: FieldIndex) -> Set<UInt32> {
+        if binaryColumns.isEmpty { return [] }
+        return Set(
+            index.columns.filter { binaryColumns.contains(Column(type: index.type, field: $0)) })
+    }
+
     /// What a column of indexes holds of a type's records; nil where it is not known.
     package func columnKind(_ number: UInt32, of type: UInt32) -> FieldKind? {
         number < Self.nameLimit

@@ -26,8 +26,10 @@ package struct PredicateEvaluator: Sendable {
 
     /// Fails for a predicate deeper than ``RecordPredicate/depthLimit`` and for a pattern of `LIKE`
     /// above 1,024 scalars.
+    ///
+    /// - Parameter equality: of the strings of a field, by its name.
     package init(
-        _ predicate: RecordPredicate, equality: TextEquality = .folded
+        _ predicate: RecordPredicate, equality: (String) -> TextEquality = { _ in .folded }
     ) throws(UnsupportedPredicate) {
         try predicate.checkDepth()
         root = try Node(predicate, equality)
@@ -47,7 +49,9 @@ private indirect enum Node: Sendable {
     case distance(String, GreatCircle?, Relation, kilometres: Double)
     case search(field: String?, words: Set<SearchWord>, needsAll: Bool)
 
-    init(_ predicate: RecordPredicate, _ equality: TextEquality) throws(UnsupportedPredicate) {
+    init(
+        _ predicate: RecordPredicate, _ equality: (String) -> TextEquality
+    ) throws(UnsupportedPredicate) {
         switch predicate.form {
         case .constant(let value): self = .constant(Truth(value))
         case .and(let parts): self = .and(try Self.nodes(parts, equality))
@@ -55,6 +59,7 @@ private indirect enum Node: Sendable {
         case .not(let part): self = .not(try Node(part, equality))
         case .isNil(let field): self = .isNil(field)
         case .comparison(let comparison):
+            let equality = equality(comparison.field)
             guard let test = ValueTest(comparison.test, comparison.options, equality) else {
                 let limit = WildcardPattern.limit
                 throw UnsupportedPredicate(
@@ -73,7 +78,7 @@ private indirect enum Node: Sendable {
     }
 
     private static func nodes(
-        _ parts: [RecordPredicate], _ equality: TextEquality
+        _ parts: [RecordPredicate], _ equality: (String) -> TextEquality
     ) throws(UnsupportedPredicate) -> [Node] {
         var nodes: [Node] = []
         for part in parts { nodes.append(try Node(part, equality)) }

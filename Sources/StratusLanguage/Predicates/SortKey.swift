@@ -24,12 +24,16 @@ package struct SortKey: Hashable, Comparable, Sendable {
 
     /// A part: what is missing comes first, or last where the order descends. So does what has no
     /// order: lists, bytes, assets, locations, and what is not a number.
-    package mutating func append(_ value: PredicateValue?, ascending: Bool = true) {
+    ///
+    /// - Parameter equality: of strings.
+    package mutating func append(
+        _ value: PredicateValue?, _ equality: TextEquality = .folded, ascending: Bool = true
+    ) {
         let start = bytes.count
         switch value {
         case .int64, .double, .date:
             if let bits = value.flatMap(Self.bits) { append(bits) } else { bytes.append(0) }
-        case .string(let text): append(text)
+        case .string(let text): append(text, equality == .folded ? .case : [])
         case .reference(let target): append(name: target.recordName)
         case .bytes, .location, .asset, .list, nil: bytes.append(0)
         }
@@ -57,10 +61,10 @@ package struct SortKey: Hashable, Comparable, Sendable {
         }
     }
 
-    private mutating func append(_ text: String) {
+    private mutating func append(_ text: String, _ folding: TextFolding) {
         bytes.append(1)
         var length = 0
-        for scalar in FoldedScalars(text, .case) {
+        for scalar in FoldedScalars(text, folding) {
             length += UTF8.width(scalar)
             if length > Self.textLimit { break }
             for unit in UTF8.encode(scalar) ?? .init() { appendEscaped(unit) }

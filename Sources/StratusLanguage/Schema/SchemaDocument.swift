@@ -124,6 +124,20 @@ extension SchemaDocument {
         }
     }
 
+    /// The fields of a type whose strings are compared by their bytes.
+    package subscript(binaryFieldsOf type: String) -> Set<String> {
+        get {
+            let rules = collations.filter { $0.type.text == type && $0.collation == .binary }
+            return Set(rules.flatMap { $0.fields.map(\.text) })
+        }
+        set {
+            collations.removeAll { $0.type.text == type }
+            if newValue.isEmpty { return }
+            let fields = newValue.sorted().map { SchemaName($0) }
+            collations.append(CollationRule(.binary, on: SchemaName(type), fields: fields))
+        }
+    }
+
     /// The collation of fields of a type: `// stratus: COLLATION BINARY ON Type (field, field)`.
     package struct CollationRule: Hashable, Sendable {
         package var collation: Collation

@@ -222,14 +222,14 @@ struct AssetRateTests {
             ("reading chunk by chunk, from memory", \.chunks, reading),
             ("reading into a durable file", \.file, writing),
         ]
-        Campaign.report(
+        CampaignReport.add(
             "\(length) bytes, \(runs.last?.storedBytes ?? 0) as stored, \(Int(cores)) cores;"
                 + " medians of \(runs.count). MB/s are of the asset's bytes. A save is held to the"
                 + " slower of the disk for what is stored and of the cores for the three parts;"
                 + " reading to the cores for SHA-256 and LZ4 and, where it comes from the disk, for"
                 + " what the system does to read; where it comes from the disk or goes into a file,"
                 + " to the disk.\n")
-        Campaign.report(
+        CampaignReport.add(
             Campaign.table(
                 ["", "MB/s", "of what the parts allow"],
                 rows.map { name, value, parts in

@@ -29,7 +29,7 @@ struct CrashTests {
             if Campaign.replay != nil { break }
             number += 1
         }
-        Campaign.report(tally.report)
+        CampaignReport.add(tally.report)
         for problem in problems {
             Issue.record("STRATUS_SEED=\(Campaign.seed) \(problem)")
         }

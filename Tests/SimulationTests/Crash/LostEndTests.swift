@@ -75,8 +75,9 @@ struct LostEndTests {
             let count = counts[loss] ?? (0, 0)
             return [loss.rawValue, "\(count.lost)", "\(count.refused)"]
         }
-        Campaign.report("Ends of files that are lost after a clean close, of \(stores) stores:\n")
-        Campaign.report(Campaign.table(["end", "lost", "opening refused"], rows))
+        CampaignReport.add(
+            "Ends of files that are lost after a clean close, of \(stores) stores:\n")
+        CampaignReport.add(Campaign.table(["end", "lost", "opening refused"], rows))
         for problem in problems { Issue.record("STRATUS_SEED=\(Campaign.seed) \(problem)") }
         for loss in Loss.allCases { #expect(counts[loss, default: (0, 0)].refused > 0, "\(loss)") }
     }

@@ -102,9 +102,9 @@ struct TakenStoreTests {
                 problems.append("seed \(seed), \(taking): \(problem)")
             }
         }
-        Campaign.report("Files taken from a running writer:\n")
+        CampaignReport.add("Files taken from a running writer:\n")
         let rows = Taking.allCases.map { [$0.rawValue, "\(counts[$0, default: 0])"] }
-        Campaign.report(Campaign.table(["what", "times"], rows))
+        CampaignReport.add(Campaign.table(["what", "times"], rows))
         for problem in problems { Issue.record("STRATUS_SEED=\(Campaign.seed) \(problem)") }
     }
 

@@ -124,7 +124,8 @@ struct AssetDamageTests {
             }
             count += 1
         }
-        Campaign.report("Bytes of a chunk segment changed: \(count), \(end) of them in frames.\n")
+        CampaignReport.add(
+            "Bytes of a chunk segment changed: \(count), \(end) of them in frames.\n")
         #expect(problems.prefix(20) == [])
         #expect(end > 800)
     }

@@ -156,7 +156,7 @@ struct ConsistentReadTests {
 
     @Test func `eight readers see one state each, whatever is written, in memory`() async throws {
         let (rounds, tables) = try await Self.race(MemoryStorage())
-        Campaign.report(
+        CampaignReport.add(
             "Readers in memory: \(rounds) rounds beside \(Campaign.transfers) transfers,"
                 + " \(tables) tables.\n")
         #expect(rounds >= 80)
@@ -169,7 +169,7 @@ struct ConsistentReadTests {
         defer { try? FileManager.default.removeItem(atPath: path) }
         let storage = try LocalStorage(at: path, .writing(creating: true))
         let (rounds, tables) = try await Self.race(storage)
-        Campaign.report(
+        CampaignReport.add(
             "Readers on the disk: \(rounds) rounds beside \(Campaign.transfers) transfers,"
                 + " \(tables) tables.\n")
         #expect(rounds >= 80)

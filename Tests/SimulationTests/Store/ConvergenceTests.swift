@@ -19,8 +19,8 @@ struct ConvergenceTests {
             for problem in run.problems.prefix(5) { Issue.record("seed \(seed): \(problem)") }
             tally = tally + run.tally
         }
-        Campaign.report("Feeds from every token, \(Self.seeds) seeds:\n")
-        Campaign.report(
+        CampaignReport.add("Feeds from every token, \(Self.seeds) seeds:\n")
+        CampaignReport.add(
             Campaign.table(
                 ["what", "count"],
                 [

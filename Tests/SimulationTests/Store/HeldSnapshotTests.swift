@@ -115,7 +115,7 @@ struct HeldSnapshotTests {
         }
         let tables = names.compactMap { UInt64($0.dropFirst(6), radix: 16) }.max() ?? 0
         #expect(tables > 4 && names.count < 20)
-        Campaign.report(
+        CampaignReport.add(
             "\(held.count) snapshots held during \(rounds * 200) updates: \(tables) tables, of"
                 + " which \(names.count) are left; memory within its limit.\n")
         held = []

@@ -33,8 +33,8 @@ struct HiddenDifferenceTests {
         let results = await [even, odd]
         let answers = results.reduce(0) { $0 + $1.answers }
         let calls = results.reduce(0) { $0 + $1.hiddenCalls }
-        Campaign.report("Pairs of histories that differ in what is hidden:\n")
-        Campaign.report(
+        CampaignReport.add("Pairs of histories that differ in what is hidden:\n")
+        CampaignReport.add(
             Campaign.table(
                 ["what", "count"],
                 [

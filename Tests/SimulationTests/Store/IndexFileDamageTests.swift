@@ -88,7 +88,7 @@ struct IndexFileDamageTests {
                 }
             }
         }
-        Campaign.report("Bytes of the index changed: \(named) named, \(right) of no effect.\n")
+        CampaignReport.add("Bytes of the index changed: \(named) named, \(right) of no effect.\n")
         #expect(problems.prefix(20) == [])
         #expect(named > 20)
     }

@@ -3,6 +3,7 @@ import Stratus
 import StratusFiles
 import StratusJournal
 import Synchronization
+import Support
 import Testing
 
 /// A record with very many children that belong to it.
@@ -68,7 +69,7 @@ struct LongCascadeTests {
         let growth = max(0, peak.most.load(ordering: .relaxed) - before)
         #expect(try await database.records(inZoneWith: Self.zone).records.isEmpty)
         #expect(try held.records(inZoneWith: Self.zone, resultsLimit: 100).records.count == 100)
-        Campaign.report(
+        CampaignReport.add(
             "A cascade over \(count) children under a limit of \(limit >> 20) MiB:"
                 + " at most \(growth >> 20) MiB more than before.\n")
         // Other tests run at the same time unless this is the campaign.

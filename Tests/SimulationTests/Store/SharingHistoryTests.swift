@@ -157,7 +157,7 @@ struct SharingHistoryTests {
         async let first = Self.run(0..<count / 2)
         async let second = Self.run(count / 2..<count)
         let tally = try await first + second
-        Campaign.report(
+        CampaignReport.add(
             "Fold and feed alone: \(count) histories, \(tally.entries) entries, \(tally.pages) pages,"
                 + " \(tally.rounds) rounds completed, \(tally.deletions) deletions told.\n")
         #expect(tally.problems == [])

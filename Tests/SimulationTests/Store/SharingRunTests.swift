@@ -48,8 +48,8 @@ struct SharingRunTests {
     {
         let count = SharingCampaign.seeds
         let (tally, problems) = await Self.runAll(count, crashes: false)
-        Campaign.report("Shared zones beside a model, \(count) seeds:\n")
-        Campaign.report(tally.report)
+        CampaignReport.add("Shared zones beside a model, \(count) seeds:\n")
+        CampaignReport.add(tally.report)
         for problem in problems { Issue.record("\(problem)") }
         // Short runs have not everything.
         guard count >= 10, SharingCampaign.steps >= 100, problems.isEmpty else { return }
@@ -79,8 +79,8 @@ struct SharingRunTests {
     @Test func `what was acknowledged of shared zones is there after a power cut`() async throws {
         let count = SharingCampaign.crashSeeds
         let (tally, problems) = await Self.runAll(count, crashes: true)
-        Campaign.report("Shared zones whose power goes, \(count) seeds:\n")
-        Campaign.report(tally.report)
+        CampaignReport.add("Shared zones whose power goes, \(count) seeds:\n")
+        CampaignReport.add(tally.report)
         for problem in problems { Issue.record("\(problem)") }
         guard count >= 8, SharingCampaign.steps >= 100, problems.isEmpty else { return }
         #expect(tally.openings > count && tally.rounds > 10 * count)

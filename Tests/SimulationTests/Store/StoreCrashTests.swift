@@ -148,7 +148,7 @@ struct StoreCrashTests {
                 problems.append("call \(point.call): \(error)")
             }
         }
-        Campaign.report(
+        CampaignReport.add(
             "Crashes in checkpoints and merges of a record store: \(count) calls,"
                 + " and \(recoveries) in the recoveries.\n")
         #expect(problems.prefix(20) == [])

@@ -36,8 +36,8 @@ struct StoreRunTests {
         let results = await [even, odd]
         let tally = results[0].tally + results[1].tally
         let problems = results.flatMap(\.problems)
-        Campaign.report("Record stores beside a model, \(Self.seeds) seeds:\n")
-        Campaign.report(tally.report)
+        CampaignReport.add("Record stores beside a model, \(Self.seeds) seeds:\n")
+        CampaignReport.add(tally.report)
         for problem in problems { Issue.record("\(problem)") }
         #expect(tally.cascaded > Self.seeds)
         #expect(tally.refusals > Self.seeds)

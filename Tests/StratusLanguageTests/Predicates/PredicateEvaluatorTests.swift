@@ -8,7 +8,7 @@ func holds(
 ) throws -> Bool {
     let tree = try PredicateParser.parse(text, PredicateArguments(values, now: 1_000))
     let record = TestRecord(fields: fields, searchableFields: searchable)
-    return try PredicateEvaluator(tree, equality: equality).matches(record)
+    return try PredicateEvaluator(tree, equality: { _ in equality }).matches(record)
 }
 
 @Suite struct PredicateEvaluatorTests {

@@ -53,6 +53,7 @@ import Testing
             [.string("a"), .int64(1)], variables: ["x": .list([.int64(1)])], now: 0)
         var parsed = 0
         var messages: [String: Int] = [:]
+        var longest = Duration.zero
         for number in 0..<Self.count {
             let bytes =
                 switch number % 4 {
@@ -64,6 +65,7 @@ import Testing
             let text = String(decoding: bytes, as: UTF8.self)
             let length = text.utf8.count
             let uses = number % 4 == 1 ? arguments : PredicateArguments(now: 0)
+            let start = ContinuousClock.now
             var parser = try PredicateParser(text, uses)
             do throws(PredicateTextError) {
                 let tree = try parser.parse()
@@ -80,6 +82,7 @@ import Testing
                     Issue.record("seed \(Self.seed), \(number): \(text) -> \(error)")
                 }
             }
+            longest = max(longest, start.duration(to: .now))
             if parser.work > 4 * length + 100 {
                 Issue.record(
                     "seed \(Self.seed), \(number): work \(parser.work) for \(length) bytes: \(text)"
@@ -89,5 +92,8 @@ import Testing
         // Both happen often, and for many reasons.
         #expect(parsed > Self.count / 20)
         #expect(messages.count > 25, "\(messages)")
+        CampaignReport.add(
+            "- \(Self.count) texts of predicates, \(parsed) of them predicates; the longest took \(longest)"
+        )
     }
 }

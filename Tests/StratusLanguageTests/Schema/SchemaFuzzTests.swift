@@ -25,8 +25,11 @@ struct SchemaFuzzTests {
     private func parse(_ text: (Int, inout SeededGenerator) -> [UInt8]) -> Int {
         var random = SeededGenerator(seed: Self.seed)
         var schemas = 0
+        var longest = Duration.zero
         for number in 0..<Self.count {
             let text = text(number, &random)
+            let start = ContinuousClock.now
+            defer { longest = max(longest, start.duration(to: .now)) }
             do throws(SchemaSyntaxError) {
                 let document = try Schema(parsing: text)
                 schemas += 1
@@ -38,6 +41,8 @@ struct SchemaFuzzTests {
                 if !isKnown || !has(error.place, text) { record(number, text) }
             }
         }
+        CampaignReport.add(
+            "- \(Self.count) texts, \(schemas) of them schemas; the longest took \(longest)")
         return schemas
     }
 

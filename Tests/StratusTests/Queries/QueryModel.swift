@@ -99,10 +99,17 @@ extension Condition {
     }
 
     /// Whether the condition holds of a record; nil where that cannot be said.
-    func holds(_ record: Record) -> Bool? {
+    ///
+    /// - Parameter binary: the fields in which the case of strings counts.
+    func holds(_ record: Record, binary: Set<String> = []) -> Bool? {
+        func order(_ field: String, _ left: RecordValue, _ right: RecordValue) -> Int? {
+            left.order(to: right, isBinary: binary.contains(field))
+        }
         switch self {
         case .compare(let field, let comparison, let value):
-            guard let found = record[field], let order = found.order(to: value) else { return nil }
+            guard let found = record[field], let order = order(field, found, value) else {
+                return nil
+            }
             return switch comparison {
             case .equal: order == 0
             case .notEqual: order != 0
@@ -113,18 +120,18 @@ extension Condition {
             }
         case .between(let field, let low, let high):
             return Self.and(
-                Condition.compare(field, .greaterOrEqual, low).holds(record),
-                Condition.compare(field, .lessOrEqual, high).holds(record))
+                Condition.compare(field, .greaterOrEqual, low).holds(record, binary: binary),
+                Condition.compare(field, .lessOrEqual, high).holds(record, binary: binary))
         case .isIn(let field, let values):
             guard let found = record[field] else { return nil }
-            return values.contains { found.order(to: $0) == 0 }
+            return values.contains { order(field, found, $0) == 0 }
         case .hasPrefix(let field, let text):
             return record[field]?.stringValue.map { $0.utf8.starts(with: text.utf8) }
         case .listContains(let field, let value):
-            return record[field]?.listValue.map { $0.contains { $0.order(to: value) == 0 } }
+            return record[field]?.listValue.map { $0.contains { order(field, $0, value) == 0 } }
         case .listContainsAny(let field, let values):
             return record[field]?.listValue.map { list in
-                list.contains { element in values.contains { element.order(to: $0) == 0 } }
+                list.contains { element in values.contains { order(field, element, $0) == 0 } }
             }
         case .near(let field, let center, let kilometres):
             return record[field]?.locationValue.map { $0.kilometres(to: center) < kilometres }
@@ -136,12 +143,15 @@ extension Condition {
             return needsAll
                 ? !wanted.isEmpty && wanted.isSubset(of: there) : !wanted.isDisjoint(with: there)
         case .isMissing(let field): return record[field] == nil
-        case .and(let left, let right): return Self.and(left.holds(record), right.holds(record))
+        case .and(let left, let right):
+            return Self.and(left.holds(record, binary: binary), right.holds(record, binary: binary))
         case .or(let left, let right):
-            let (left, right) = (left.holds(record), right.holds(record))
+            let (left, right) = (
+                left.holds(record, binary: binary), right.holds(record, binary: binary)
+            )
             if left == true || right == true { return true }
             return left == nil || right == nil ? nil : false
-        case .not(let part): return part.holds(record).map { !$0 }
+        case .not(let part): return part.holds(record, binary: binary).map { !$0 }
         }
     }
 
@@ -153,13 +163,15 @@ extension Condition {
 
 extension RecordValue {
     /// Below 0: less; 0: equal; above 0: greater. Nil of kinds that are not compared here.
-    func order(to other: RecordValue) -> Int? {
+    func order(to other: RecordValue, isBinary: Bool = false) -> Int? {
         func order<Value: Comparable>(_ left: Value, _ right: Value) -> Int {
             left < right ? -1 : left > right ? 1 : 0
         }
         switch (self, other) {
         case (.string(let left), .string(let right)):
-            return order(left.modelFolding, right.modelFolding)
+            return isBinary
+                ? order(ModelText(left), ModelText(right))
+                : order(left.modelFolding, right.modelFolding)
         case (.int64(let left), .int64(let right)): return order(left, right)
         case (.date(let left), .date(let right)): return order(left, right)
         case (.reference(let left), .reference(let right)):
@@ -187,6 +199,10 @@ extension String {
 /// Scalars, compared one by one.
 private struct ModelText: Comparable {
     var scalars: [Unicode.Scalar]
+
+    init(scalars: [Unicode.Scalar]) { self.scalars = scalars }
+
+    init(_ text: String) { scalars = Array(text.unicodeScalars) }
 
     static func < (left: ModelText, right: ModelText) -> Bool {
         left.scalars.lexicographicallyPrecedes(right.scalars)
@@ -348,7 +364,7 @@ struct QueryGenerator {
 
 extension [Query.SortDescriptor] {
     /// Below 0: the first record comes before the second; 0: what they are sorted by is equal.
-    func order(_ left: Record, _ right: Record) -> Int {
+    func order(_ left: Record, _ right: Record, binary: Set<String> = []) -> Int {
         for descriptor in self {
             func value(_ record: Record) -> RecordValue? {
                 if descriptor.key == "creationDate" { return record.creationDate.map { .date($0) } }
@@ -364,7 +380,8 @@ extension [Query.SortDescriptor] {
                 case (nil, nil): 0
                 case (nil, _): -1
                 case (_, nil): 1
-                case (let left?, let right?): left.order(to: right) ?? 0
+                case (let left?, let right?):
+                    left.order(to: right, isBinary: binary.contains(descriptor.key)) ?? 0
                 }
             // Two ways to compute a distance differ a little, and which is less is left open.
             if descriptor.relativeLocation != nil, left[descriptor.key] != right[descriptor.key],

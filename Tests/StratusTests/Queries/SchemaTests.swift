@@ -155,16 +155,6 @@ import Testing
         #expect(try await container.indexes().map(\.fields) == [["name", "born"]])
     }
 
-    @Test func `what a store does not do is not imported`() async throws {
-        let (container, _) = try await makeDatabase()
-        let text = Self.people + "\n// stratus: COLLATION BINARY ON Person (name)\n"
-        let error = await failure { try await container.importSchema(text) }
-        #expect(error.code == .invalidArguments && error.textPlace?.line == 9)
-        #expect(await failure { try Container.validateSchema(text) } == error)
-        #expect(try await container.indexes().isEmpty)
-        try await container.importSchema(text.replacing("BINARY", with: "FOLDED"))
-    }
-
     @Test func `an import that would lose data changes nothing and says what`() async throws {
         let (container, database) = try await makeDatabase()
         try await container.importSchema(Self.text)
