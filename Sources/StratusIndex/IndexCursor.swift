@@ -17,6 +17,7 @@ package struct IndexCursor: Sendable {
     /// The partition that was entered last, and its newest drop.
     private var dropped: (partition: UInt32, stamp: UInt64?)?
     private let hidesLapsed: Bool
+    private let hasDrops: Bool
     /// The partition whose horizon was asked for last.
     private var horizon: (partition: UInt32, stamp: UInt64)?
 
@@ -25,6 +26,7 @@ package struct IndexCursor: Sendable {
         _ direction: IndexDirection, hidesLapsed: Bool
     ) {
         self.hidesLapsed = hidesLapsed
+        hasDrops = index.hasDrops
         self.index = index
         self.range = range
         self.point = point
@@ -40,6 +42,78 @@ package struct IndexCursor: Sendable {
         case .forward: try nextForward()
         case .backward: try nextBackward()
         }
+    }
+
+    /// Gives `body` the keys that follow and what they are at the point, until it returns false; then the
+    /// cursor is of no use any more.
+    package mutating func forEach(
+        _ body: (IndexKey, IndexValue) -> Bool
+    ) throws(IndexError) {
+        guard direction == .forward else {
+            while let next = try next() {
+                if !body(next.key, next.value) { return }
+            }
+            return
+        }
+        let reading = index.reading(mode)
+        // No key is empty.
+        var lastKey = last?.key ?? IndexKey()
+        var goesOn = true
+        var merger = EntryMerger([], direction)
+        swap(&merger, &entries)
+        defer { swap(&merger, &entries) }
+        while goesOn, try merger.settle(reading) {
+            try merger.visit { entry throws(IndexError) in
+                guard entry.key < range.upperBound else {
+                    goesOn = false
+                    return false
+                }
+                if entry.value.stamp > point || entry.key == lastKey { return true }
+                lastKey = entry.key
+                if try isVisible(entry, reading) { goesOn = body(entry.key, entry.value) }
+                return goesOn
+            }
+        }
+    }
+
+    /// Counts the keys that follow, to about `limit`, forward; then the cursor is of no use any more.
+    ///
+    /// Where a block of one run lies between the entries of all others its keys are counted together.
+    ///
+    /// - Returns: how many there are, and the last key that was looked at, counted or not; nil: all were.
+    package mutating func count(
+        upTo limit: Int
+    ) throws(IndexError) -> (count: Int, last: IndexKey?) {
+        precondition(direction == .forward, "keys are counted forward")
+        let countsBlocks = !hasDrops && !hidesLapsed && point == .max
+        let reading = index.reading(mode)
+        var merger = EntryMerger([], direction)
+        swap(&merger, &entries)
+        defer { swap(&merger, &entries) }
+        // No key is empty.
+        var lastKey = IndexKey()
+        var count = 0
+        var isDone = false
+        while !isDone, try merger.settle(reading) {
+            if count >= limit { return (count, lastKey) }
+            try merger.visit { entry throws(IndexError) in
+                guard entry.key < range.upperBound else {
+                    isDone = true
+                    return false
+                }
+                if entry.value.stamp > point || entry.key == lastKey { return true }
+                lastKey = entry.key
+                if try isVisible(entry, reading) { count += 1 }
+                return true
+            }
+            while countsBlocks, count < limit,
+                let block = try merger.countBlock(below: range.upperBound, after: lastKey, reading)
+            {
+                count += block.count
+                lastKey = block.last
+            }
+        }
+        return (count, nil)
     }
 
     /// The first entry of a key that is not newer than the point decides.
@@ -91,7 +165,7 @@ package struct IndexCursor: Sendable {
             }
             if let horizon, entry.value.stamp <= horizon.stamp { return false }
         }
-        guard index.hasDrops else { return true }
+        guard hasDrops else { return true }
         if dropped?.partition != partition {
             let stamp = try index.drop(of: partition, at: point, reading)
             dropped = (partition, stamp)

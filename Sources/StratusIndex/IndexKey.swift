@@ -75,6 +75,9 @@ internal import StratusBytes
         preconditionFailure("no key lies behind a prefix of all ones")
     }
 
+    /// The least key behind it.
+    package var next: IndexKey { count < Self.limit ? appending(0 as UInt8) : afterPrefix }
+
     /// Sixteen bytes more, the first word before the second.
     @inlinable package func appending(_ first: UInt64, _ second: UInt64) -> IndexKey {
         let place = count

@@ -193,6 +193,31 @@ extension IndexRun {
             #expect(found.map(\.key) == expected.map(\.key))
             #expect(found.map(\.value) == expected.map(\.value))
         }
+        try checkWalks(range, point, expected.map(\.key))
+    }
+
+    /// All keys in one walk, and counted: at once or in parts.
+    private mutating func checkWalks(
+        _ range: Range<IndexKey>, _ point: UInt64, _ expected: [IndexKey]
+    ) throws {
+        let most = generator.below(expected.count + 2)
+        var found: [IndexKey] = []
+        var cursor = index.cursor(range, at: point, .blocking)
+        try cursor.forEach { key, _ in
+            if found.count < most { found.append(key) }
+            return found.count < most
+        }
+        #expect(found == Array(expected.prefix(most)))
+        let limit = generator.oneIn(2) ? .max : 1 + generator.below(20)
+        var count = 0
+        var rest: Range<IndexKey>? = range
+        while let part = rest {
+            var cursor = index.cursor(part, at: point, .blocking)
+            let counted = try cursor.count(upTo: limit)
+            count += counted.count
+            rest = counted.last.map { $0.next..<part.upperBound }
+        }
+        #expect(count == expected.count)
     }
 
     private func goOn(

@@ -86,6 +86,11 @@ struct TableFixture {
             }
             #expect(isRight && seen == count)
         }
+        for (low, high) in [(0, count), (1, count - 1), (77_777, 500_001), (5, 6)] {
+            var cursor = index.cursor(
+                fixture.keys[low]..<TableFixture.feed(UInt64(high) << 36), .blocking)
+            #expect(try cursor.count(upTo: .max).count == high - low)
+        }
         for number in stride(from: 0, to: count, by: 997) {
             let found = try index.value(of: fixture.keys[number], .blocking)
             #expect(found == TableFixture.value(number))

@@ -40,9 +40,18 @@ struct CoveringRows: Sendable {
     ) throws(EngineError) -> Bool {
         let reading = try view.reading
         var left = count * Self.rowsPerRecord
+        let (ofType, kind) = (path.index == nil, kind)
         while place < zones.count, left > 0 {
             let zone = zones[place].number
             guard let range = rest ?? path.ranges(zone, type: type).first else { break }
+            if path.index != nil, kind == nil {
+                let (found, rest) = try reading.count(range, upTo: left)
+                sum.add(count: found)
+                left -= found
+                self.rest = rest
+                if rest == nil { place += 1 }
+                continue
+            }
             var next: IndexKey?
             try reading.scan(range) { key, value in
                 guard left > 0 else {
@@ -51,7 +60,7 @@ struct CoveringRows: Sendable {
                 }
                 left -= 1
                 // Of a type: a record of another one may have taken the name.
-                if path.index != nil || !EntryLocation(value).isDeleted {
+                if !ofType || !EntryLocation(value).isDeleted {
                     sum.add(kind.flatMap { key.indexedNumber?.value(of: $0) })
                 }
                 return true

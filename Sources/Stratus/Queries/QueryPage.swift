@@ -118,7 +118,7 @@ struct QueryPosition: Hashable, Comparable, Sendable {
     var name: Hash128
 
     static func < (left: QueryPosition, right: QueryPosition) -> Bool {
-        if left.key != right.key { return left.key < right.key }
+        if !left.key.bytes.isEmpty, left.key != right.key { return left.key < right.key }
         return (left.zone, left.name.high, left.name.low)
             < (right.zone, right.name.high, right.name.low)
     }
@@ -186,22 +186,34 @@ struct QueryRows: Sendable {
 
     /// Keeps one page.
     mutating func cut() {
-        rows.sort { $0.position < $1.position }
-        var kept = 0
-        var length = 0
-        for place in rows.indices {
-            let row = rows[place]
-            if kept > 0, rows[kept - 1].position == row.position { continue }
-            guard kept < limit, kept == 0 || length + row.length <= Page.lengthLimit else {
-                window.bound = row.position
+        var kept: [Row] = []
+        kept.reserveCapacity(min(limit, rows.count))
+        length = 0
+        for place in order {
+            if let last = kept.last, last.position == rows[place].position { continue }
+            guard
+                kept.count < limit,
+                kept.isEmpty || length + rows[place].length <= Page.lengthLimit
+            else {
+                window.bound = rows[place].position
                 break
             }
-            length += row.length
-            rows[kept] = row
-            kept += 1
+            length += rows[place].length
+            kept.append(rows[place])
         }
-        self.length = length
-        rows.removeSubrange(kept...)
+        rows = kept
+    }
+
+    /// The places of the rows in their order: rows themselves have more parts than is cheap to move.
+    private var order: [Int] {
+        let rows = rows.span
+        func precedes(_ left: Int, _ right: Int) -> Bool {
+            rows[left].position < rows[right].position
+        }
+        var order = Array(rows.indices)
+        let isSorted = order.dropFirst().allSatisfy { !precedes($0, $0 - 1) }
+        if !isSorted { order.sort(by: precedes) }
+        return order
     }
 
     /// The page, and where it ends if there is another.

@@ -136,7 +136,13 @@ extension QueryPath {
             guard case .search(let search) = part.form else { continue }
             paths += try Self.paths(search, of: type, indexes, in: zones, reading)
         }
-        let usable = Self.merged(paths).filter { !isDistinct || !$0.mayRepeat }
+        let all = Self.merged(paths).filter { !isDistinct || !$0.mayRepeat }
+        // Of about as many rows those are walked through that are in the order of the query: pages go on in
+        // them where the last one ended, and rows of other indexes can be read beside them.
+        func isInOrder(_ path: QueryPath) -> Bool {
+            sorting == nil ? path.isInStoreOrder : path.order != nil
+        }
+        let usable = all.filter(isInOrder) + all.filter { !isInOrder($0) }
         var least: Int?
         if sorting == nil, usable.count == 1 {
             // Nothing else is to be had, whatever it costs.
@@ -145,7 +151,8 @@ extension QueryPath {
             for path in usable {
                 let count = try path.count(
                     upTo: (least ?? Self.countLimit) + 1, in: zones, type, reading)
-                if least.map({ count < $0 }) ?? true {
+                let bound = isInOrder(self) && !isInOrder(path) ? least.map { $0 * 3 / 4 } : least
+                if bound.map({ count < $0 }) ?? true {
                     self = path
                     least = min(Self.countLimit, count)
                 }
@@ -173,9 +180,11 @@ extension QueryPath {
 
     /// Leaves out the records that have no row on one of these paths.
     private mutating func intersect(_ paths: [QueryPath]) {
-        guard names == nil else { return }
-        for path in paths where path.index != nil && path.isInStoreOrder {
-            if path.index == index, path.values == values { continue }
+        guard names == nil, index?.isUnique != true else { return }
+        for path in paths where path.isInStoreOrder {
+            guard let other = path.index, other != index || path.values != values else { continue }
+            // All of an index on several fields that are walked through agree in it.
+            if index?.leading.contains(other.field) == true { continue }
             intersected.append(path)
         }
     }

@@ -55,7 +55,8 @@ struct QueryRun: QueryWork {
     mutating func step(_ count: Int, of view: DatabaseView) throws(EngineError) -> Bool {
         let path = scan.path
         // What comes in order need not be read far beyond the page, but for rows of which few may stay.
-        let least = path.intersected.isEmpty ? 2 * limit + 1 : max(2 * limit + 1, QueryStep.short)
+        let some = limit + limit / 4 + 2
+        let least = path.intersected.isEmpty ? some : max(some, QueryStep.short)
         let count = path.order == nil ? count : min(count, least)
         let (window, isSorted) = (rows.window, plan.isSorted)
         let candidates = try scan.next(count, of: view) { zone, name in

@@ -82,6 +82,9 @@ struct RunningTotals {
 
     init(_ equality: TextEquality) { self.equality = equality }
 
+    /// Adds so many records, without a field.
+    mutating func add(count: Int) { found.count += count }
+
     /// Adds a record, by its value in the field.
     mutating func add(_ value: RecordValue?) {
         found.count += 1

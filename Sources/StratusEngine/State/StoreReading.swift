@@ -154,14 +154,33 @@ package struct StoreReading: Sendable {
     ) throws(EngineError) {
         if try isEmptyGroup(range) { return }
         var cursor = store.fold.index.cursor(range, at: lookingFrom, mode, direction)
-        while true {
-            let next: (key: IndexKey, value: IndexValue)?
-            do throws(IndexError) {
-                next = try cursor.next()
-            } catch {
-                throw EngineError(JournalError(error))
+        var failure: EngineError?
+        do throws(IndexError) {
+            try cursor.forEach { key, value in
+                do throws(EngineError) {
+                    return try body(key, value)
+                } catch {
+                    failure = error
+                    return false
+                }
             }
-            guard let next, try body(next.key, next.value) else { return }
+        } catch {
+            throw EngineError(JournalError(error))
+        }
+        if let failure { throw failure }
+    }
+
+    /// How many keys a range has, to about `limit`, and what of it was not counted then.
+    package func count(
+        _ range: Range<IndexKey>, upTo limit: Int
+    ) throws(EngineError) -> (count: Int, rest: Range<IndexKey>?) {
+        if try isEmptyGroup(range) { return (0, nil) }
+        var cursor = store.fold.index.cursor(range, at: lookingFrom, mode)
+        do throws(IndexError) {
+            let (count, last) = try cursor.count(upTo: limit)
+            return (count, last.map { $0.next..<range.upperBound })
+        } catch {
+            throw EngineError(JournalError(error))
         }
     }
 

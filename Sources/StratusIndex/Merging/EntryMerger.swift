@@ -29,6 +29,23 @@ struct EntryMerger {
         isSettled = sources[leader].hasCurrent && leads(sources[leader].current.position)
     }
 
+    /// Gives `body` the entry that is next, if ``settle(_:)`` found one, and those behind it, as long as it
+    /// returns true and they are at hand. Forward.
+    mutating func visit(
+        _ body: (borrowing IndexEntry) throws(IndexError) -> Bool
+    ) throws(IndexError) {
+        isSettled = false
+        try sources[leader].visit(before: challenger, body)
+    }
+
+    /// Behind what ``visit(_:)`` gave: how many keys the next block of the same source has, where all of it is
+    /// before the entries of the others; nil where that cannot be said, and nothing has moved.
+    mutating func countBlock(
+        below limit: IndexKey, after last: IndexKey, _ reading: Reading
+    ) throws(IndexError) -> (count: Int, last: IndexKey)? {
+        try sources[leader].countBlock(before: challenger, below: limit, after: last, reading)
+    }
+
     /// Finds what is next; returns whether there is anything.
     mutating func settle(_ reading: Reading) throws(IndexError) -> Bool {
         if isSettled { return true }
@@ -93,6 +110,26 @@ struct EntrySource {
 
     mutating func advance(_ direction: IndexDirection) {
         place += direction == .forward ? 1 : -1
+    }
+
+    /// Gives `body` the entries at hand that are before `end`, until it returns false.
+    mutating func visit(
+        before end: IndexPosition?, _ body: (borrowing IndexEntry) throws(IndexError) -> Bool
+    ) throws(IndexError) {
+        let entries = entries
+        while place < entries.count {
+            if let end, !entries[place].precedes(end) { return }
+            guard try body(entries[place]) else { return }
+            place += 1
+        }
+    }
+
+    /// As ``RunCursor/countBlock(before:below:after:_:)``, where all at hand was given.
+    mutating func countBlock(
+        before end: IndexPosition?, below limit: IndexKey, after last: IndexKey, _ reading: Reading
+    ) throws(IndexError) -> (count: Int, last: IndexKey)? {
+        hasCurrent
+            ? nil : try run?.countBlock(before: end, below: limit, after: last, reading)
     }
 
     /// Reads the next stretch, if there is one.

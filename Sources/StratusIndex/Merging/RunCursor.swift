@@ -42,6 +42,39 @@ struct RunCursor {
         }
     }
 
+    /// How many keys other than `last` the rest of the block has or, where that was given, the next one,
+    /// without those that are removed, and the last of all its keys. Nil where not all of it lies before `end`
+    /// and below `limit`, or nothing was read yet.
+    mutating func countBlock(
+        before end: IndexPosition?, below limit: IndexKey, after last: IndexKey, _ reading: Reading
+    ) throws(IndexError) -> (count: Int, last: IndexKey)? {
+        enum Found {
+            case nothing, nothingAsWhole
+            case keys(Int, last: IndexPosition)
+        }
+        while let current, let place = current.place {
+            let found = try run.tables[current.table].withBlock(current.range, reading) {
+                block, bytes throws(BlockLayout.Fault) -> Found in
+                guard place < block.count else { return .nothing }
+                let entry = try block.entry(block.count - 1, bytes)
+                guard end.map({ entry.precedes($0) }) ?? true, entry.key < limit else {
+                    return .nothingAsWhole
+                }
+                let count = try block.keyCount(from: place, after: last, bytes)
+                return .keys(count, last: entry.position)
+            }
+            switch found {
+            case .nothing: guard try follow(reading) else { return nil }
+            case .nothingAsWhole: return nil
+            case .keys(let count, let last):
+                self.current?.place = .max
+                position = last.next
+                return (count, last.key)
+            }
+        }
+        return nil
+    }
+
     /// The next entries of the block; none where it has no more.
     private mutating func stretch(_ reading: Reading) throws(IndexError) -> [IndexEntry] {
         guard var current else { return [] }

@@ -153,6 +153,33 @@ struct BlockLayout: Sendable {
         return true
     }
 
+    /// How many keys there are from an entry on, but for `last` and those whose first entry is removed.
+    func keyCount(
+        from start: Int, after last: borrowing IndexKey, _ bytes: Span<UInt8>
+    ) throws(Fault) -> Int {
+        var count = 0
+        for number in start..<self.count {
+            let isSame =
+                number == start
+                ? try isOf(last, number, bytes) : try isOfSameKey(number, number - 1, bytes)
+            if isSame { continue }
+            if try !flags(number, bytes).contains(.removed) { count += 1 }
+        }
+        return count
+    }
+
+    private func isOfSameKey(
+        _ number: Int, _ other: Int, _ bytes: Span<UInt8>
+    ) throws(Fault) -> Bool {
+        // Most keys differ in their last bytes.
+        for place in stride(from: (keyWidth - 1) / 8 * 8, through: 0, by: -8) {
+            let width = min(8, keyWidth - place)
+            let own = Self.word(bytes, at: keys + number * keyWidth + place, width)
+            if own != Self.word(bytes, at: keys + other * keyWidth + place, width) { return false }
+        }
+        return try length(number, bytes) == length(other, bytes)
+    }
+
     func entry(_ number: Int, _ bytes: Span<UInt8>) throws(Fault) -> IndexEntry {
         IndexEntry(
             key: try key(number, bytes), value: try value(number, bytes),

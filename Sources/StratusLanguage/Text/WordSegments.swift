@@ -19,6 +19,46 @@ package struct WordSegments: Sequence, IteratorProtocol {
 
     package mutating func next() -> WordSegment? {
         guard position < bytes.count else { return nil }
+        return nextPlain() ?? nextByRules()
+    }
+
+    /// The next piece where bytes of ASCII decide: letters and digits, spaces, or a mark that joins nothing.
+    /// What stands behind it may join it otherwise: then nil.
+    private mutating func nextPlain() -> WordSegment? {
+        let start = position
+        let first = bytes[start]
+        var end = start + 1
+        let isWord = Self.isLetterOrDigit(first)
+        if isWord {
+            while end < bytes.count, Self.isLetterOrDigit(bytes[end]) { end += 1 }
+            guard end == bytes.count || Self.joinsNothing(bytes[end]) else { return nil }
+        } else {
+            guard Self.joinsNothing(first), first != 0x0d else { return nil }
+            if first == 0x20 {
+                while end < bytes.count, bytes[end] == 0x20 { end += 1 }
+            }
+            // A mark of other scripts may belong to it.
+            guard end == bytes.count || bytes[end] < 0x80 else { return nil }
+        }
+        position = end
+        return WordSegment(range: start..<end, isWord: isWord)
+    }
+
+    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+        (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 < 10
+    }
+
+    /// Of bytes that are no letter and no digit: whether a word ends there, whatever follows.
+    private static func joinsNothing(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: ","), UInt8(ascii: "."),
+            UInt8(ascii: ":"), UInt8(ascii: ";"), UInt8(ascii: "_"):
+            false
+        default: byte < 0x80
+        }
+    }
+
+    private mutating func nextByRules() -> WordSegment? {
         let start = position
         var (last, end) = table.properties(bytes, at: position)
         // The last scalar without the marks behind it, which the later rules pass over (WB4).

@@ -22,7 +22,7 @@ enum QueryCost {
         func close() async throws
     }
 
-    private static let usage = "Benchmarks queries DIRECTORY RECORDS ROUNDS"
+    private static let usage = "Benchmarks queries DIRECTORY RECORDS ROUNDS [QUESTION]"
     static let zone: UInt32 = 1
     static let pageLimit = 1000
     static let firstLimit = 20
@@ -51,7 +51,11 @@ enum QueryCost {
     }
 
     static func run(_ arguments: [String]) async throws {
-        guard arguments.count == 3, let count = Int(arguments[1]), count >= 10_000,
+        let questions =
+            arguments.count < 4
+            ? Question.allCases : Question.allCases.filter { "\($0)" == arguments[3] }
+        guard 3...4 ~= arguments.count, !questions.isEmpty, let count = Int(arguments[1]),
+            count >= 10_000,
             count % pageLimit == 0, count % 7919 != 0, let rounds = Int(arguments[2]), rounds > 0
         else { throw BenchmarkError(usage) }
         let path = arguments[0]
@@ -61,7 +65,7 @@ enum QueryCost {
         ]
         sides += try QueryRivals.sides(at: path, count)
         var stream = RecordStream(seed: 3)
-        for question in Question.allCases {
+        for question in questions {
             var figures = sides.map { _ in [Double]() }
             var answer: Int64 = 0
             // The first round fills caches.
@@ -169,7 +173,7 @@ enum QueryCost {
                     try await database.totals(of: nil, matching: query, inZoneWith: zone).count)
             case .word:
                 return try await weight(
-                    Query.Predicate("SELF CONTAINS %@", arguments: [.string(word(number))]))
+                    Query.Predicate("body TOKENMATCHES %@", arguments: [.string(word(number))]))
             }
         }
 

@@ -6,6 +6,8 @@ import FoundationEssentials
 /// Safe: one thread at a time uses a connection; the engine sees to that.
 final class SQLiteConnection: @unchecked Sendable {
     private var handle: OpaquePointer?
+    /// Those that were prepared here: modules of SQLite have others on the same connection.
+    private var statements: [OpaquePointer?] = []
 
     init(at path: String) throws {
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
@@ -25,11 +27,13 @@ final class SQLiteConnection: @unchecked Sendable {
     func prepare(_ text: String) throws -> SQLiteStatement {
         var statement: OpaquePointer?
         try check(sqlite3_prepare_v3(handle, text, -1, 1, &statement, nil))
+        statements.append(statement)
         return SQLiteStatement(handle: statement, connection: self)
     }
 
     func close() throws {
-        while let statement = sqlite3_next_stmt(handle, nil) { sqlite3_finalize(statement) }
+        for statement in statements { sqlite3_finalize(statement) }
+        statements = []
         try check(sqlite3_close(handle))
         handle = nil
     }
