@@ -101,8 +101,10 @@ struct QueryPath: Sendable {
 
 // Finding the cheapest.
 extension QueryPath {
+    /// Of fewer rows all are read and sorted.
+    private static let fewRows = 4096
     /// So many rows are counted to compare paths.
-    private static let countLimit = 4096
+    private static let mostCounted = 1 << 20
     /// Of a range in which blocks tell of more they are not counted one by one.
     private static let exactLimit = 512
     /// In so many zones.
@@ -136,13 +138,7 @@ extension QueryPath {
             guard case .search(let search) = part.form else { continue }
             paths += try Self.paths(search, of: type, indexes, in: zones, reading)
         }
-        let all = Self.merged(paths).filter { !isDistinct || !$0.mayRepeat }
-        // Of about as many rows those are walked through that are in the order of the query: pages go on in
-        // them where the last one ended, and rows of other indexes can be read beside them.
-        func isInOrder(_ path: QueryPath) -> Bool {
-            sorting == nil ? path.isInStoreOrder : path.order != nil
-        }
-        let usable = all.filter(isInOrder) + all.filter { !isInOrder($0) }
+        let usable = Self.merged(paths).filter { !isDistinct || !$0.mayRepeat }
         var least: Int?
         if sorting == nil, usable.count == 1 {
             // Nothing else is to be had, whatever it costs.
@@ -150,16 +146,16 @@ extension QueryPath {
         } else {
             for path in usable {
                 let count = try path.count(
-                    upTo: (least ?? Self.countLimit) + 1, in: zones, type, reading)
-                let bound = isInOrder(self) && !isInOrder(path) ? least.map { $0 * 3 / 4 } : least
-                if bound.map({ count < $0 }) ?? true {
+                    upTo: least.map { $0 + $0 / 3 + 1 } ?? Self.mostCounted, in: zones, type,
+                    reading)
+                if isWorse(than: path, sorting != nil, count, least) {
                     self = path
-                    least = min(Self.countLimit, count)
+                    least = count
                 }
             }
         }
         // What is found in order need not be read to its end.
-        if let sorting, least ?? Self.countLimit >= Self.countLimit {
+        if let sorting, least ?? Self.fewRows >= Self.fewRows {
             if let sorted = paths.first(where: { $0.order != nil }) {
                 self = sorted
             } else if let sorted = indexes.first(where: {
@@ -171,6 +167,22 @@ extension QueryPath {
             }
         }
         intersect(paths)
+    }
+
+    /// Whether a path with `count` rows is to be preferred to this one, which has `least`; nil: it is none yet.
+    ///
+    /// Of many rows about as many count as the same: then those are walked through that are in the order of
+    /// the query, since pages go on in them where the last one ended, and rows of other indexes can be read
+    /// beside them.
+    private func isWorse(than other: QueryPath, _ isSorted: Bool, _ count: Int, _ least: Int?)
+        -> Bool
+    {
+        guard let least else { return true }
+        func isInOrder(_ path: QueryPath) -> Bool {
+            isSorted ? path.order != nil : path.isInStoreOrder
+        }
+        if count <= Self.exactLimit || isInOrder(self) == isInOrder(other) { return count < least }
+        return isInOrder(other) ? count <= least + least / 3 : count < least - least / 4
     }
 
     private init(names: [Hash128]) {
