@@ -44,8 +44,8 @@ package struct IndexCursor: Sendable {
         }
     }
 
-    /// Gives `body` the keys that follow and what they are at the point, until it returns false; then the
-    /// cursor is of no use any more.
+    /// Gives `body` the keys that follow and what they are at the point, until it returns false. Then the
+    /// cursor is of no use any more, nor is it after an error.
     package mutating func forEach(
         _ body: (IndexKey, IndexValue) -> Bool
     ) throws(IndexError) {
@@ -76,7 +76,8 @@ package struct IndexCursor: Sendable {
         }
     }
 
-    /// Counts the keys that follow, to about `limit`, forward; then the cursor is of no use any more.
+    /// Counts the keys that follow, to about `limit`, forward. Then the cursor is of no use any more, nor is it
+    /// after an error.
     ///
     /// Where a block of one run lies between the entries of all others its keys are counted together.
     ///
