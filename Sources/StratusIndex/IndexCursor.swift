@@ -2,8 +2,8 @@ package import StratusFiles
 
 /// What an index says of the keys of a range at a point, one key after the other.
 ///
-/// After an error nothing has moved: where memory alone could not answer, the same call in the mode
-/// `.blocking` goes on.
+/// After an error of ``next()`` nothing has moved: where memory alone could not answer, the same call in the
+/// mode `.blocking` goes on.
 package struct IndexCursor: Sendable {
     package var mode: ReadMode
     private let index: OrderedIndex
@@ -92,7 +92,7 @@ package struct IndexCursor: Sendable {
         swap(&merger, &entries)
         defer { swap(&merger, &entries) }
         // No key is empty.
-        var lastKey = IndexKey()
+        var lastKey = last?.key ?? IndexKey()
         var count = 0
         var isDone = false
         while !isDone, try merger.settle(reading) {
@@ -105,7 +105,7 @@ package struct IndexCursor: Sendable {
                 if entry.value.stamp > point || entry.key == lastKey { return true }
                 lastKey = entry.key
                 if try isVisible(entry, reading) { count += 1 }
-                return true
+                return count < limit
             }
             while countsBlocks, count < limit,
                 let block = try merger.countBlock(below: range.upperBound, after: lastKey, reading)

@@ -302,9 +302,11 @@ extension QueryPath {
                     count += estimate
                     continue
                 }
+                // What is in memory alone is not estimated, and may be much.
+                let bound = min(limit, count + Self.fewRows)
                 try reading.scan(range) { _, _ in
                     count += 1
-                    return count < limit
+                    return count < bound
                 }
             }
         }

@@ -79,7 +79,8 @@ extension Container {
     }
 
     /// Says how the strings of a field are compared, and builds the indexes on it anew, as the line
-    /// `// stratus: COLLATION BINARY ON Type (field)` of a schema does.
+    /// `// stratus: COLLATION BINARY ON Type (field)` of a schema does. Live queries go by it from the next change
+    /// of a record on.
     ///
     /// - Throws: ``StoreError`` with `invalidArguments` where the type has no such field of strings, or it is
     ///   encrypted; `constraintViolation` where records have the same values under an index that is to be

@@ -97,6 +97,9 @@ private struct MigratedFields {
         self.kinds = kinds
     }
 
+    /// Whether the type had a field of that name before.
+    func isKnown(_ name: String) -> Bool { before[name] != nil }
+
     /// The names that have another kind now, or none any more.
     var changed: Set<String> {
         Set(before.keys).union(kinds.keys).filter { before[$0] != kinds[$0] }
@@ -223,8 +226,12 @@ extension SchemaDocument {
         }
         for place in collations.indices {
             let type = collations[place].type
-            collations[place].fields = collations[place].fields.map { renamed($0, of: type) }
             if type.text != fields.type { continue }
+            // A field that was there keeps its own collation when another one becomes it.
+            collations[place].fields.removeAll { name in
+                fields.names[name.text].map { fields.isKnown($0) } ?? false
+            }
+            collations[place].fields = collations[place].fields.map { renamed($0, of: type) }
             collations[place].fields.removeAll { fields.kinds[$0.text]?.canBeBinary != true }
         }
         collations.removeAll(where: \.fields.isEmpty)

@@ -253,6 +253,7 @@ extension StoreReading {
             else { continue }
             document.define(field, of: type, kind)
         }
+        setCollations(&document)
         for index in indexes.all where index.isPlain && index.state != .dropped {
             if let type = schema.name(index.type),
                 let field = SystemField(column: index.field)?.rawValue,
@@ -266,6 +267,20 @@ extension StoreReading {
         }
         setIndexes(&document)
         return document
+    }
+
+    /// What the columns say, where the text says something else.
+    private func setCollations(_ document: inout SchemaDocument) {
+        var binary: [String: Set<String>] = [:]
+        for column in schema.binaryColumns {
+            if let type = schema.name(column.type), let field = schema.name(column.field) {
+                binary[type, default: []].insert(field)
+            }
+        }
+        for type in document.types.map(\.name.text) {
+            let fields = binary[type] ?? []
+            if document[binaryFieldsOf: type] != fields { document[binaryFieldsOf: type] = fields }
+        }
     }
 
     /// The indexes on several fields, and the unique ones, that there are, each under the name that it

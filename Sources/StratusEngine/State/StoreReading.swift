@@ -77,7 +77,11 @@ package struct StoreReading: Sendable {
     package var indexes: IndexTable { store.fold.indexes }
     /// The indexes of a type that queries of this state may use.
     package func completeIndexes(of type: UInt32) -> [FieldIndex] {
-        indexes.of(type: type).filter { indexes.isComplete($0.number, at: lookingFrom) }
+        // After a salvage one may compare strings as the schema does not say any more.
+        indexes.of(type: type).filter {
+            indexes.isComplete($0.number, at: lookingFrom)
+                && $0.binaryColumns == schema.binaryColumns(of: $0)
+        }
     }
     package var zoneCount: UInt32 { store.fold.zoneCount }
     package var userCount: UInt32 { store.fold.userCount }

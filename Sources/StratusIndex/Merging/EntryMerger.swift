@@ -112,16 +112,15 @@ struct EntrySource {
         place += direction == .forward ? 1 : -1
     }
 
-    /// Gives `body` the entries at hand that are before `end`, until it returns false.
+    /// Gives `body` the entry that is next, and those at hand that are before `end`, until it returns false.
     mutating func visit(
         before end: IndexPosition?, _ body: (borrowing IndexEntry) throws(IndexError) -> Bool
     ) throws(IndexError) {
         let entries = entries
-        while place < entries.count {
-            if let end, !entries[place].precedes(end) { return }
+        repeat {
             guard try body(entries[place]) else { return }
             place += 1
-        }
+        } while place < entries.count && (end.map { entries[place].precedes($0) } ?? true)
     }
 
     /// As ``RunCursor/countBlock(before:below:after:_:)``, where all at hand was given.

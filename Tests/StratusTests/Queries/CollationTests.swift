@@ -187,6 +187,17 @@ import Testing
         try Container.validateSchema(try await container.schema())
     }
 
+    @Test func `a field that was there keeps its own when another one becomes it`() async throws {
+        let (container, database) = try await Self.makeStore()
+        try await container.migrate("Note", [.rename("code", to: "title")], asHost: "host")
+        #expect(try await recordNames(noteQuery("title = 'ab'"), in: database).count == 4)
+        let schema = try await container.schema()
+        #expect(schema.contains("COLLATION BINARY ON Note (tags)"))
+        try Container.validateSchema(schema)
+        try await container.setCollation(.binary, of: "title", ofRecordType: "Note")
+        #expect(try await recordNames(noteQuery("title = 'ab'"), in: database) == ["r8"])
+    }
+
     @Test func `it is there after a reopening`() async throws {
         let path = FileManager.default.temporaryDirectory.path + "/" + UUID().uuidString
         defer { try? FileManager.default.removeItem(atPath: path) }
