@@ -23,20 +23,16 @@ import Testing
             // The one in the middle has a date of its own.
             if number == 40 || number == 41 { try await Task.sleep(for: .milliseconds(2)) }
             try await container.publicDatabase(as: users[number % 3]).save(record)
-            if number == 40 { try await Self.pass() }
         }
         for number in stride(from: 0, to: 90, by: 4) {
             let database = container.publicDatabase(as: users[(number + 1) % 3])
             var record = try await database.record(for: Record.ID(recordName: "r\(number)"))
             record["n"] = .int64(Int64(number + 1000))
             try await database.save(record)
-            if number == 40 { try await Self.pass() }
+            if number == 40 { try await Task.sleep(for: .milliseconds(2)) }
         }
         return (container, container.publicDatabase(as: "alice"))
     }
-
-    /// Dates are in milliseconds, in which many records may be saved.
-    private static func pass() async throws { try await Task.sleep(for: .milliseconds(3)) }
 
     private static func date(_ record: Record, _ path: KeyPath<Record, Date?>) throws -> RecordValue
     {
