@@ -56,24 +56,8 @@ package struct IndexCursor: Sendable {
             return
         }
         let reading = index.reading(mode)
-        // No key is empty.
-        var lastKey = last?.key ?? IndexKey()
-        var goesOn = true
-        var merger = EntryMerger([], direction)
-        swap(&merger, &entries)
-        defer { swap(&merger, &entries) }
-        while goesOn, try merger.settle(reading) {
-            try merger.visit { entry throws(IndexError) in
-                guard entry.key < range.upperBound else {
-                    goesOn = false
-                    return false
-                }
-                if entry.value.stamp > point || entry.key == lastKey { return true }
-                lastKey = entry.key
-                if try isVisible(entry, reading) { goesOn = body(entry.key, entry.value) }
-                return goesOn
-            }
-        }
+        var walk = beginWalk()
+        while try walk.merger.settle(reading), try visit(&walk, reading, body) {}
     }
 
     /// Counts the keys that follow, to about `limit`, forward. Then the cursor is of no use any more, nor is it
@@ -88,33 +72,57 @@ package struct IndexCursor: Sendable {
         precondition(direction == .forward, "keys are counted forward")
         let countsBlocks = !hasDrops && !hidesLapsed && point == .max
         let reading = index.reading(mode)
-        var merger = EntryMerger([], direction)
-        swap(&merger, &entries)
-        defer { swap(&merger, &entries) }
-        // No key is empty.
-        var lastKey = last?.key ?? IndexKey()
+        var walk = beginWalk()
         var count = 0
-        var isDone = false
-        while !isDone, try merger.settle(reading) {
-            if count >= limit { return (count, lastKey) }
-            try merger.visit { entry throws(IndexError) in
-                guard entry.key < range.upperBound else {
-                    isDone = true
-                    return false
-                }
-                if entry.value.stamp > point || entry.key == lastKey { return true }
-                lastKey = entry.key
-                if try isVisible(entry, reading) { count += 1 }
+        while try walk.merger.settle(reading) {
+            if count >= limit { return (count, walk.lastKey) }
+            let goesOn = try visit(&walk, reading) { _, _ in
+                count += 1
                 return count < limit
             }
+            if !goesOn, count < limit { break }
             while countsBlocks, count < limit,
-                let block = try merger.countBlock(below: range.upperBound, after: lastKey, reading)
+                let block = try walk.merger.countBlock(
+                    below: range.upperBound, after: walk.lastKey, reading)
             {
                 count += block.count
-                lastKey = block.last
+                walk.lastKey = block.last
             }
         }
         return (count, nil)
+    }
+
+    /// A walk forward, over the entries at hand of one source after the other.
+    private struct Walk {
+        var merger: EntryMerger
+        /// That which was looked at last.
+        var lastKey: IndexKey
+    }
+
+    /// Takes the entries along.
+    private mutating func beginWalk() -> Walk {
+        // No key is empty.
+        var walk = Walk(merger: EntryMerger([], direction), lastKey: last?.key ?? IndexKey())
+        swap(&walk.merger, &entries)
+        return walk
+    }
+
+    /// Gives `body` what is there of the entries at hand, until it returns false: so does this then, and at
+    /// the end of the range.
+    private mutating func visit(
+        _ walk: inout Walk, _ reading: Reading, _ body: (IndexKey, IndexValue) -> Bool
+    ) throws(IndexError) -> Bool {
+        var goesOn = true
+        var lastKey = walk.lastKey
+        try walk.merger.visit { entry throws(IndexError) in
+            goesOn = entry.key < range.upperBound
+            if !goesOn || entry.value.stamp > point || entry.key == lastKey { return goesOn }
+            lastKey = entry.key
+            if try isVisible(entry, reading) { goesOn = body(entry.key, entry.value) }
+            return goesOn
+        }
+        walk.lastKey = lastKey
+        return goesOn
     }
 
     /// The first entry of a key that is not newer than the point decides.

@@ -44,7 +44,7 @@ struct CoveringRows: Sendable {
         while place < zones.count, left > 0 {
             let zone = zones[place].number
             guard let range = rest ?? path.ranges(zone, type: type).first else { break }
-            if path.index != nil, kind == nil {
+            if !ofType, kind == nil {
                 let (found, rest) = try reading.count(range, upTo: left)
                 sum.add(count: found)
                 left -= found

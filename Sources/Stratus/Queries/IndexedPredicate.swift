@@ -166,16 +166,17 @@ extension FieldComparison {
         }
         if case .text(.beginsWith, let text) = test {
             guard index.form == .prefix, kind.element == .string,
-                index.isBinary || options.contains(.caseInsensitive),
-                index.isBinary || !options.contains(.normalized)
+                index.isBinary
+                    || options.intersection([.caseInsensitive, .normalized]) == .caseInsensitive,
+                index.length(of: text) <= IndexedValue.prefixLimit
             else { return nil }
-            let length = IndexedValue.length(of: text.indexedBytes(isBinary: index.isBinary))
-            return length <= IndexedValue.prefixLimit ? index.values(prefixedBy: text) : nil
+            return index.values(prefixedBy: text)
         }
         func exact(_ value: PredicateValue) -> IndexedValue? {
-            if case .string(let text) = value {
-                let length = IndexedValue.length(of: text.indexedBytes(isBinary: index.isBinary))
-                guard length <= IndexedValue.wholeTextLimit else { return nil }
+            if case .string(let text) = value,
+                index.length(of: text) > IndexedValue.wholeTextLimit
+            {
+                return nil
             }
             return ordered(value, index, kind)
         }
@@ -240,6 +241,11 @@ extension FieldComparison {
 }
 
 extension FieldIndex {
+    /// So many bytes of a text count in its rows.
+    fileprivate func length(of text: String) -> Int {
+        IndexedValue.length(of: text.indexedBytes(isBinary: isBinary))
+    }
+
     /// Those of texts that begin so.
     fileprivate func values(prefixedBy text: String) -> QueryPath.Values {
         let bytes = text.indexedBytes(isBinary: isBinary)

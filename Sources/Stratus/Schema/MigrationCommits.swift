@@ -175,7 +175,7 @@ private struct MigratedFields {
         else { return nil }
         new.leading = leading
         new.field = field
-        new.binaryColumns = schema.binaryColumns(of: new)
+        new = new.collated(schema)
         if index.form.fits(kind) { return new }
         guard index.isPlain, let form = index.form.option.form(kind, of: field) else { return nil }
         new.form = form

@@ -105,8 +105,8 @@ extension Container {
     }
 
     /// Declares that within a zone no two records of the type have the same values in all of some
-    /// fields, and builds the index that keeps it so. Strings that differ by case alone are the same. A
-    /// record without a value in one of the fields may be there as often as one likes.
+    /// fields, and builds the index that keeps it so. Strings that differ by case alone are the same, but in
+    /// fields whose collation is binary. A record without a value in one of the fields may be there as often as one likes.
     ///
     /// A save that would break this fails with `constraintViolation`
     /// (``StoreError/Cause/duplicate(fields:of:)``), judged on what the whole batch leaves behind. While

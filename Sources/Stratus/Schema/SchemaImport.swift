@@ -22,12 +22,12 @@ struct SchemaImport: Transaction {
         draft.results = [.done(changes.map(\.description))]
         if changes.isEmpty { return draft }
         var numbers = NumberAssignment(reading, context)
+        let binaryFields = document.binaryFields
         var wanted: [FieldIndex] = []
         for type in document.types {
             let typeName = type.name.text
             guard NameRules.isRecordType(typeName) else { continue }
             guard let number = try numbers.type(typeName) else { return nil }
-            let binaryFields = document[binaryFieldsOf: typeName]
             for field in type.fields {
                 let name = field.name.text
                 var column = SystemField(rawValue: name)?.column
@@ -36,7 +36,8 @@ struct SchemaImport: Transaction {
                     if let kind = FieldKind(field.type.stored) {
                         let column = Schema.Column(type: number, field: place)
                         try numbers.fix(kind, of: column, name)
-                        try numbers.compare(column, byBytes: binaryFields.contains(name))
+                        try numbers.compare(
+                            column, byBytes: binaryFields[typeName]?.contains(name) == true)
                     }
                     column = place
                 }
@@ -277,9 +278,9 @@ extension StoreReading {
                 binary[type, default: []].insert(field)
             }
         }
-        for type in document.types.map(\.name.text) {
-            let fields = binary[type] ?? []
-            if document[binaryFieldsOf: type] != fields { document[binaryFieldsOf: type] = fields }
+        let stated = document.binaryFields
+        for type in document.types.map(\.name.text) where stated[type] != binary[type] {
+            document[binaryFieldsOf: type] = binary[type] ?? []
         }
     }
 

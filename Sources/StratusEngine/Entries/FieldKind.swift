@@ -87,19 +87,11 @@ internal import StratusBytes
 }
 
 extension FieldKind {
-    /// Reads one byte, which is 0 for none.
-    static func optional(
-        _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
-    ) throws(FormatError) -> FieldKind? {
-        let byte = try cursor.uint8(bytes)
-        if byte == 0 { return nil }
-        guard let kind = FieldKind(rawValue: byte) else { throw .newer("field kind") }
-        return kind
-    }
-
     /// Reads one byte.
     init(_ bytes: Span<UInt8>, _ cursor: inout ByteCursor) throws(FormatError) {
-        guard let kind = try Self.optional(bytes, &cursor) else { throw .newer("field kind") }
+        guard let kind = FieldKind(rawValue: try cursor.uint8(bytes)) else {
+            throw .newer("field kind")
+        }
         self = kind
     }
 }

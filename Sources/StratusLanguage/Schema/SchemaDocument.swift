@@ -124,12 +124,18 @@ extension SchemaDocument {
         }
     }
 
-    /// The fields of a type whose strings are compared by their bytes.
-    package subscript(binaryFieldsOf type: String) -> Set<String> {
-        get {
-            let rules = collations.filter { $0.type.text == type && $0.collation == .binary }
-            return Set(rules.flatMap { $0.fields.map(\.text) })
+    /// The fields whose strings are compared by their bytes, by types.
+    package var binaryFields: [String: Set<String>] {
+        collations.reduce(into: [:]) { found, rule in
+            if rule.collation == .binary {
+                found[rule.type.text, default: []].formUnion(rule.fields.map(\.text))
+            }
         }
+    }
+
+    /// Those of one type.
+    package subscript(binaryFieldsOf type: String) -> Set<String> {
+        get { binaryFields[type] ?? [] }
         set {
             collations.removeAll { $0.type.text == type }
             if newValue.isEmpty { return }

@@ -267,10 +267,7 @@ extension PushCrashTests {
         try await container.close()
         let findings = try store.verification().findings.filter { $0.severity == .damage }
         #expect(findings.isEmpty, "\(findings)")
-        store.disk.killProcesses()
-        store.settle()
-        try store.loseCheckpoint()
-        store.deleteIndexFiles()
+        try store.loseIndex()
         container = try store.open(stepped: false)
         #expect(try await Self.devices(container) == devices)
         try await container.close()

@@ -207,10 +207,7 @@ extension SchemaCrashTests {
         let findings = try store.verification().findings.filter { $0.severity == .damage }
         if !findings.isEmpty { return "\(findings)" }
         // Made anew of the journal, they find the same.
-        store.disk.killProcesses()
-        store.settle()
-        try store.loseCheckpoint()
-        store.deleteIndexFiles()
+        try store.loseIndex()
         let rebuilt = try store.open()
         let problem = try await problem(in: found, rebuilt)
         try await rebuilt.close()

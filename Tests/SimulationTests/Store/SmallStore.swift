@@ -109,6 +109,14 @@ struct SmallStore {
 
     func deleteIndexFiles() { for name in indexFiles { disk.delete(path(name)) } }
 
+    /// Of a store that was closed nothing is left but the journal.
+    func loseIndex() throws {
+        disk.killProcesses()
+        settle()
+        try loseCheckpoint()
+        deleteIndexFiles()
+    }
+
     /// What was written becomes durable, so that it can be damaged.
     func settle() {
         for path in disk.paths { disk.replaceContents(path, disk.contents(path)) }

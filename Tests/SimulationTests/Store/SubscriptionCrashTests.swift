@@ -242,10 +242,7 @@ extension SubscriptionCrashTests {
         try await container.close()
         let findings = try store.verification().findings.filter { $0.severity == .damage }
         if !findings.isEmpty { return "\(findings)" }
-        store.disk.killProcesses()
-        store.settle()
-        try store.loseCheckpoint()
-        store.deleteIndexFiles()
+        try store.loseIndex()
         container = try store.open()
         let rebuilt = try await answers(container)
         try await container.close()
