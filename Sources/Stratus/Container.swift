@@ -127,6 +127,7 @@ public final class Container: Sendable {
     ///     Otherwise the journal ends there from now on.
     ///   - memoryLimit: what the caches and the newest part of the index may take together, in
     ///     bytes, whatever the size of the store; at least 1 MiB.
+    ///   - reading: how files that do not change any more are read.
     /// - Throws: ``StoreError`` with `badContainer` where there is no store, `serviceUnavailable`
     ///   with the cause `locked` where another writer has it, `internalError` with the cause
     ///   `damaged` and the place where bytes are not what was written, `invalidArguments` where
@@ -136,13 +137,14 @@ public final class Container: Sendable {
         profile: Profile = .unlimited, environment: Environment? = nil,
         deduplication: Deduplication = .perUser, rules: RecordRules = .none,
         continuesOperations: Bool = true, refusingPossibleLoss: Bool = false,
-        memoryLimit: Int = 64 << 20
+        memoryLimit: Int = 64 << 20, reading: ReadingMethod = .calls
     ) async throws(StoreError) -> Container {
         try await open(
             at: path, on: LinuxFileSystem(), creating: creating, durability: durability,
             profile: profile, environment: environment, deduplication: deduplication,
             rules: rules, continuesOperations: continuesOperations,
-            refusingPossibleLoss: refusingPossibleLoss, memoryLimit: memoryLimit)
+            refusingPossibleLoss: refusingPossibleLoss, memoryLimit: memoryLimit,
+            reading: reading)
     }
 
     /// The same in a directory of `system`, which is also where callers' files are.
@@ -150,14 +152,16 @@ public final class Container: Sendable {
         at path: String, on system: any FileSystem, creating: Bool, durability: Durability,
         profile: Profile = .unlimited, environment: Environment? = nil,
         deduplication: Deduplication = .perUser, rules: RecordRules = .none,
-        continuesOperations: Bool = true, refusingPossibleLoss: Bool = false, memoryLimit: Int
+        continuesOperations: Bool = true, refusingPossibleLoss: Bool = false, memoryLimit: Int,
+        reading: ReadingMethod = .calls
     ) async throws(StoreError) -> Container {
         try await answering { () async throws(EngineError) -> Container in
             let threads = IOThreads(count: threadCount)
             let container = try await threads.run {
                 var options = JournalOptions()
                 options.refusesPossibleLoss = refusingPossibleLoss
-                let storage = try LocalStorage(at: path, .writing(creating: creating), on: system)
+                let storage = try LocalStorage(
+                    at: path, .writing(creating: creating), on: system, maps: reading == .mapped)
                 return try Container(
                     writing: StoreFoundation(storage, memoryLimit: memoryLimit, threads: threads),
                     creating: creating, durability: durability, profile: profile,
@@ -180,22 +184,24 @@ public final class Container: Sendable {
     ///   reported, with the cause `damaged` and the place.
     public nonisolated(nonsending) static func openReadOnly(
         at path: String, profile: Profile = .unlimited, refusingPossibleLoss: Bool = false,
-        memoryLimit: Int = 64 << 20
+        memoryLimit: Int = 64 << 20, reading: ReadingMethod = .calls
     ) async throws(StoreError) -> Container {
         try await openReadOnly(
             at: path, on: LinuxFileSystem(), profile: profile,
-            refusingPossibleLoss: refusingPossibleLoss, memoryLimit: memoryLimit)
+            refusingPossibleLoss: refusingPossibleLoss, memoryLimit: memoryLimit,
+            reading: reading)
     }
 
     /// The same of a directory of `system`.
     package nonisolated(nonsending) static func openReadOnly(
         at path: String, on system: any FileSystem, profile: Profile = .unlimited,
-        refusingPossibleLoss: Bool = false, memoryLimit: Int
+        refusingPossibleLoss: Bool = false, memoryLimit: Int, reading: ReadingMethod = .calls
     ) async throws(StoreError) -> Container {
         try await answering { () async throws(EngineError) -> Container in
             let threads = IOThreads(count: threadCount)
             return try await threads.run {
-                let storage = try LocalStorage(at: path, .reading, on: system)
+                let storage = try LocalStorage(
+                    at: path, .reading, on: system, maps: reading == .mapped)
                 return try Container(
                     reading: StoreFoundation(storage, memoryLimit: memoryLimit, threads: threads),
                     profile: profile, refusingPossibleLoss: refusingPossibleLoss)

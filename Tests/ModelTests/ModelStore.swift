@@ -11,6 +11,8 @@ struct ModelStore {
     private let path: String
     private var options = JournalOptions()
     private var durability = Container.Durability.full
+    /// Whether files that do not change any more are mapped.
+    private let maps: Bool
 
     /// On a simulated disk.
     init(seed: UInt64) { self.init(seed, SimulatedDisk(), "store") }
@@ -24,6 +26,7 @@ struct ModelStore {
     private init(_ seed: UInt64, _ disk: SimulatedDisk?, _ path: String) {
         self.disk = disk
         self.path = path
+        maps = seed % 2 == 1
         let time = Mutex<Int64>(1_700_000_000_000_000)
         let generator = Mutex(SeededGenerator(seed: seed))
         options.segmentLength = 256 << 10
@@ -44,9 +47,9 @@ struct ModelStore {
             let access = LocalStorage.Access.writing(creating: true)
             let storage =
                 if let disk {
-                    try LocalStorage(at: path, access, on: disk.process())
+                    try LocalStorage(at: path, access, on: disk.process(), maps: maps)
                 } else {
-                    try LocalStorage(at: path, access)
+                    try LocalStorage(at: path, access, maps: maps)
                 }
             return try Container(
                 writing: storage, creating: true, durability: durability, options: options,

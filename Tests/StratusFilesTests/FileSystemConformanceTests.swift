@@ -97,6 +97,28 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
+    func `a mapping shows what is in a file, also once that was closed and has no name`(
+        kind: Kind
+    ) throws {
+        let folder = try folder(on: kind)
+        try folder.make("file", [1, 2, 3, 4, 5])
+        let file = try folder.open("file", .writing)
+        let mapping = try folder.system.map(file, length: 5)
+        func bytes(_ range: Range<Int>) -> [UInt8] {
+            [UInt8](capacity: range.count) { mapping.copy(range, into: &$0) }
+        }
+        #expect(bytes(1..<4) == [2, 3, 4])
+        _ = try folder.system.write(file, [9].span, at: 2, .kept)
+        #expect(bytes(0..<5) == [1, 2, 9, 4, 5])
+        try folder.system.close(file)
+        try folder.system.unlink("file", in: folder.directory)
+        #expect(bytes(0..<5) == [1, 2, 9, 4, 5])
+        try folder.make("empty")
+        let empty = try folder.open("empty")
+        #expect(code { try folder.system.map(empty, length: 0) } == .invalid)
+    }
+
+    @Test(arguments: Kind.allCases)
     func `an entry of another kind, a missing one and a taken name are told apart`(
         kind: Kind
     ) throws {

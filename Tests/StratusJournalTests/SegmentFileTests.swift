@@ -6,7 +6,7 @@ import Testing
 
 /// Segments are opened when they are read, and not too many at once.
 struct SegmentFileTests {
-    private let store = TestStore(segmentLength: 16 << 10)
+    private let store = TestStore(seed: 2, segmentLength: 16 << 10)
     private var disk: SimulatedDisk { store.disk }
 
     /// Three commits fill a segment.

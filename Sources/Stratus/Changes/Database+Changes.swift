@@ -191,7 +191,8 @@ extension DatabaseView {
         var users = UserNames(reading)
         changes.modifications.reserveCapacity(places.count)
         var skipped = SkippedDamage(isAllowed: skippingDamaged)
-        _ = try reading.readable(places, &skipped) { _, entry throws(EngineError) in
+        // A feed is in the order in which entries lie.
+        try reading.forEachReadable(places, &skipped) { _, entry throws(EngineError) in
             if entry.kind == .record, try reading.isOne(of: types, entry) {
                 let record = try reading.record(entry, in: id, &users)
                 changes.modifications.append(

@@ -28,38 +28,33 @@ struct SkippedDamage: Sendable {
 }
 
 extension StoreReading {
-    /// What `body` makes of the entries at `places`, without those that are skipped.
-    func readable<Value>(
+    /// Gives `body` the number in `places` and the entry of each, in the order in which they lie, but
+    /// for those that are skipped.
+    func forEachReadable(
         _ places: [EntryLocation], _ skipped: inout SkippedDamage,
-        _ body: (EntryLocation, JournalEntry) throws(EngineError) -> Value
-    ) throws(EngineError) -> [Value] {
-        var entries: [JournalEntry]?
-        do throws(EngineError) {
-            entries = try self.entries(places)
-        } catch {
-            // Read one by one, they say which of them is damaged.
-            guard skipped.isAllowed, error.isDamage else { throw error }
-        }
-        var values: [Value] = []
-        values.reserveCapacity(places.count)
-        for (index, place) in places.enumerated() {
+        _ body: (Int, JournalEntry) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        try forEachReadable(places) { number, entry throws(EngineError) in
             do throws(EngineError) {
-                let entry = if let entries { entries[index] } else { try self.entry(place) }
-                values.append(try body(place, entry))
+                try body(number, try entry.get())
             } catch {
-                try skipped.take(error, at: place.offset)
+                try skipped.take(error, at: places[number].offset)
             }
         }
-        return values
     }
 
-    /// The records at `places`, whatever their names, without those that are skipped.
+    /// The records at `places`, whatever their names, in that order, without those that are skipped.
     func records(
         _ places: [EntryLocation], in zoneID: RecordZone.ID, _ skipped: inout SkippedDamage
     ) throws(EngineError) -> [Record] {
         var users = UserNames(self)
-        return try readable(places, &skipped) { _, entry throws(EngineError) in
-            try record(entry, in: zoneID, &users)
+        var records: [(number: Int, record: Record)] = []
+        records.reserveCapacity(places.count)
+        try forEachReadable(places, &skipped) { number, entry throws(EngineError) in
+            records.append((number, try record(entry, in: zoneID, &users)))
         }
+        let isInOrder = zip(records, records.dropFirst()).allSatisfy { $0.number < $1.number }
+        if !isInOrder { records.sort { $0.number < $1.number } }
+        return records.map(\.record)
     }
 }

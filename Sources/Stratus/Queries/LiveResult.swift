@@ -162,12 +162,10 @@ extension DatabaseView {
                 touched.insert(RecordKey(zone.number, name))
             }
             var skipped = SkippedDamage(isAllowed: false)
-            for candidate in try candidates(changed.places, in: zone, &skipped) {
-                guard
-                    let row = LiveResult.Row(
-                        candidate.record, candidate.zone, candidate.name, plan)
-                else { continue }
-                known[RecordKey(row)] = candidate.record
+            try forEachRecord(changed.places, in: zone, &skipped) { _, record in
+                let name = reading.hash(record.recordID.recordName)
+                guard let row = LiveResult.Row(record, zone.number, name, plan) else { return }
+                known[RecordKey(row)] = record
                 found.append(row)
             }
         }
@@ -238,7 +236,11 @@ extension DatabaseView {
             let zone = try reading.zone(row.position.zone)
         else { return nil }
         var skipped = SkippedDamage(isAllowed: false)
-        return try candidates([EntryLocation(value)], in: zone, &skipped).first?.record
+        var found: Record?
+        try forEachRecord([EntryLocation(value)], in: zone, &skipped) { _, record in
+            found = record
+        }
+        return found
     }
 }
 

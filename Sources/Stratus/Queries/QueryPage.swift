@@ -123,6 +123,16 @@ struct QueryPosition: Hashable, Comparable, Sendable {
             < (right.zone, right.name.high, right.name.low)
     }
 
+    /// Of two positions in the same order the one with the lesser prefix comes first.
+    var prefix: UInt64 {
+        if key.bytes.isEmpty { return UInt64(zone) << 32 | name.high >> 32 }
+        var prefix: UInt64 = 0
+        for place in 0..<8 {
+            prefix = prefix << 8 | (place < key.bytes.count ? UInt64(key.bytes[place]) : 0)
+        }
+        return prefix
+    }
+
     /// The place in its zone behind it; nil where none is.
     var successor: RecordPage.Cursor? {
         let (low, carries) = name.low.addingReportingOverflow(1)
@@ -204,16 +214,16 @@ struct QueryRows: Sendable {
         rows = kept
     }
 
-    /// The places of the rows in their order: rows themselves have more parts than is cheap to move.
+    /// The places of the rows in their order: rows themselves have more parts than is cheap to move, and
+    /// most are told apart by the beginnings of their positions.
     private var order: [Int] {
-        let rows = rows.span
-        func precedes(_ left: Int, _ right: Int) -> Bool {
-            rows[left].position < rows[right].position
+        var order = rows.indices.map { (prefix: rows[$0].position.prefix, place: $0) }
+        order.sort { left, right in
+            left.prefix == right.prefix
+                ? rows[left.place].position < rows[right.place].position
+                : left.prefix < right.prefix
         }
-        var order = Array(rows.indices)
-        let isSorted = order.dropFirst().allSatisfy { !precedes($0, $0 - 1) }
-        if !isSorted { order.sort(by: precedes) }
-        return order
+        return order.map(\.place)
     }
 
     /// The page, and where it ends if there is another.

@@ -59,15 +59,16 @@ struct QueryRun: QueryWork {
         let least = path.intersected.isEmpty ? some : max(some, QueryStep.short)
         let count = path.order == nil ? count : min(count, least)
         let (window, isSorted) = (rows.window, plan.isSorted)
-        let candidates = try scan.next(count, of: view) { zone, name in
+        var rows = rows
+        let isMore = try scan.step(count, of: view) { zone, name in
             isSorted || window.mayHold(zone, name)
-        }
-        guard let candidates else { return false }
-        for candidate in candidates {
-            guard let key = plan.key(of: candidate.record) else { continue }
+        } _: { candidate in
+            guard let key = plan.key(of: candidate.record) else { return }
             let position = QueryPosition(key: key, zone: candidate.zone, name: candidate.name)
             rows.add(candidate.record, at: position, length: candidate.length)
         }
+        self.rows = rows
+        guard isMore else { return false }
         if let order = path.order { endZone(order) }
         return !path.isInStoreOrder || isSorted || !rows.isFull
     }

@@ -36,8 +36,15 @@ struct QueryScan: Sendable {
         var name: Hash128
     }
 
+    /// A record that was not read yet.
+    private struct Found {
+        /// The hash of its name.
+        var name: Hash128
+        var place: EntryLocation
+    }
+
     /// A record that is to be tested.
-    struct Candidate: Sendable {
+    struct Candidate {
         var record: Record
         var zone: UInt32
         /// The hash of its name.
@@ -62,29 +69,38 @@ struct QueryScan: Sendable {
         ranges = path.ranges(start.zone, type: type, behind: start.name)
     }
 
-    /// The next records, at most `count`, of those that `mayHold` says of, by zone and hash of the name;
-    /// nil at the end.
-    mutating func next(
-        _ count: Int, of view: DatabaseView, where mayHold: (UInt32, Hash128) -> Bool
-    ) throws(EngineError) -> [Candidate]? {
+    /// Gives `body` the next records, at most `count`, of those that `mayHold` says of, by zone and hash
+    /// of the name, in the order in which they lie in the journal. False at the end.
+    mutating func step(
+        _ count: Int, of view: DatabaseView, where mayHold: (UInt32, Hash128) -> Bool,
+        _ body: (Candidate) -> Void
+    ) throws(EngineError) -> Bool {
         let reading = try view.reading
         // Many zones may have none of the type.
         for _ in 0..<Self.emptyZoneLimit {
-            guard let type, place < zones.count else { return nil }
-            let found = try next(
-                count, of: type, in: zones[place], view, reading, where: mayHold)
-            if !found.isEmpty { return found }
+            guard let type, place < zones.count else { return false }
+            let zone = zones[place]
+            let found = try next(count, of: type, in: zone, view, reading, mayHold)
+            guard !found.isEmpty else { continue }
+            try view.forEachRecord(found.map(\.place), in: zone, &skipped) { number, record in
+                body(
+                    Candidate(
+                        record: record, zone: zone.number, name: found[number].name,
+                        length: found[number].place.frameLength))
+            }
+            return true
         }
-        return []
+        return true
     }
 
     /// So many zones in which nothing is found are passed in one step.
     private static let emptyZoneLimit = 64
 
+    /// Finds the next records in a zone.
     private mutating func next(
         _ count: Int, of type: UInt32, in zone: ZonePlace, _ view: DatabaseView,
-        _ reading: StoreReading, where mayHold: (UInt32, Hash128) -> Bool
-    ) throws(EngineError) -> [Candidate] {
+        _ reading: StoreReading, _ mayHold: (UInt32, Hash128) -> Bool
+    ) throws(EngineError) -> [Found] {
         let shared = try view.sharedZone(zone, reading)
         var ranges = ranges ?? path.ranges(zone.number, type: type)
         var rows: [Row] = []
@@ -107,9 +123,9 @@ struct QueryScan: Sendable {
                 return true
             }
         }
-        var intersection = intersection
         let common = try intersection.common(rows.lazy.map(\.name), in: zone.number, reading)
-        var found: [EntryLocation] = []
+        var found: [Found] = []
+        found.reserveCapacity(rows.count)
         var names: Set<Hash128> = []
         var length = 0
         for (place, row) in rows.enumerated() {
@@ -123,25 +139,23 @@ struct QueryScan: Sendable {
             // Read once, though it has several of the rows.
             if path.mayRepeat, !names.insert(name).inserted { continue }
             guard try shared?.mayRead(name, view, reading) ?? true else { continue }
-            let record = try reading.value(.record(zone.number, name))
-            if let place = record.map({ EntryLocation($0) }), !place.isDeleted {
-                found.append(place)
+            let value = try reading.value(.record(zone.number, name))
+            if let place = value.map({ EntryLocation($0) }), !place.isDeleted {
+                found.append(Found(name: name, place: place))
                 length += place.frameLength
             }
         }
-        let candidates = try view.candidates(found, in: zone, &skipped)
         if path.index != nil { lastValue = last?.indexedValue ?? lastValue }
-        self.intersection = intersection
-        guard let rest else {
+        if let rest {
+            ranges.removeFirst(rest.range)
+            ranges[0] =
+                path.order == .backward
+                ? ranges[0].lowerBound..<rest.key.afterPrefix : rest.key..<ranges[0].upperBound
+            self.ranges = ranges
+        } else {
             endZone()
-            return candidates
         }
-        ranges.removeFirst(rest.range)
-        ranges[0] =
-            path.order == .backward
-            ? ranges[0].lowerBound..<rest.key.afterPrefix : rest.key..<ranges[0].upperBound
-        self.ranges = ranges
-        return candidates
+        return found
     }
 
     /// No more of the zone is looked at.
@@ -153,28 +167,21 @@ struct QueryScan: Sendable {
 }
 
 extension DatabaseView {
-    /// The records at some places of a zone that the caller may read.
-    func candidates(
-        _ places: [EntryLocation], in zone: ZonePlace, _ skipped: inout SkippedDamage
-    ) throws(EngineError) -> [QueryScan.Candidate] {
-        if places.isEmpty { return [] }
+    /// Gives `body` the records at some places of a zone that the caller may read, as it sees them, each
+    /// with its number in `places`, in the order in which they lie in the journal.
+    func forEachRecord(
+        _ places: [EntryLocation], in zone: ZonePlace, _ skipped: inout SkippedDamage,
+        _ body: (Int, Record) -> Void
+    ) throws(EngineError) {
         let reading = try reading
         var users = UserNames(reading)
-        // What was skipped counts only where all of it could be had without waiting.
-        var nowSkipped = skipped
         let id = try sharedID(of: zone, reading)
         let reader = try PublicReader(self, reading)
-        let candidates = try reading.readable(places, &nowSkipped) {
-            place, entry throws(EngineError) -> QueryScan.Candidate? in
-            var record = try reading.record(entry, in: id, &users)
-            if reader?.refusal(of: record) != nil { return nil }
-            record = try reading.shown(record, to: principal, in: scope)
-            return QueryScan.Candidate(
-                record: record, zone: zone.number,
-                name: reading.hash(record.recordID.recordName), length: place.frameLength)
+        try reading.forEachReadable(places, &skipped) { number, entry throws(EngineError) in
+            let record = try reading.record(entry, in: id, &users)
+            if reader?.refusal(of: record) != nil { return }
+            body(number, try reading.shown(record, to: principal, in: scope))
         }
-        skipped = nowSkipped
-        return candidates.compactMap(\.self)
     }
 
     /// The zones that a query looks into, by their numbers: one or, where none is named, all of a

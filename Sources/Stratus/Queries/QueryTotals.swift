@@ -55,13 +55,14 @@ struct QuerySum: QueryWork {
             source = .rows(rows)
             return isMore
         case .records(var scan, let plan):
-            let all = try scan.next(count, of: view) { _, _ in true }
-            source = .records(scan, plan)
-            guard let candidates = all else { return false }
-            for candidate in candidates where plan.key(of: candidate.record) != nil {
+            let isMore = try scan.step(count, of: view) { _, _ in
+                true
+            } _: { candidate in
+                guard plan.key(of: candidate.record) != nil else { return }
                 sum.add(field.flatMap { candidate.record[$0] })
             }
-            return true
+            source = .records(scan, plan)
+            return isMore
         }
     }
 

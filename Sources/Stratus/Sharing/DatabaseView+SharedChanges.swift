@@ -45,11 +45,8 @@ extension DatabaseView {
                 RecordZoneChanges.Deletion(
                     recordID: Record.ID(recordName: gone.name, zoneID: id), recordType: type))
         }
-        var users = UserNames(reading)
         var skipped = SkippedDamage(isAllowed: skippingDamaged)
-        let records = try reading.readable(places, &skipped) { _, entry throws(EngineError) in
-            try reading.record(entry, in: id, &users)
-        }
+        let records = try reading.records(places, in: id, &skipped)
         for record in records where types?.contains(record.recordType) ?? true {
             changes.modifications.append(
                 try reading.shown(record, to: principal, in: scope).showing(desiredKeys))

@@ -243,25 +243,44 @@ package struct StoreReading: Sendable {
 
     /// The entries at `places`, read in the order in which they lie, given in that of `places`.
     package func entries(_ places: [EntryLocation]) throws(EngineError) -> [JournalEntry] {
-        if let staged = store.staged, places.contains(where: { $0.offset > staged.base }) {
-            var entries: [JournalEntry] = []
-            for place in places { entries.append(try entry(place)) }
-            return entries
+        var found: [(number: Int, entry: JournalEntry)] = []
+        found.reserveCapacity(places.count)
+        try forEachReadable(places) { number, entry throws(EngineError) in
+            found.append((number, try entry.get()))
         }
+        let isInOrder = zip(found, found.dropFirst()).allSatisfy { $0.number < $1.number }
+        if !isInOrder { found.sort { $0.number < $1.number } }
+        return found.map(\.entry)
+    }
+
+    /// Reads the entries at `places` in the order in which they lie, those that lie close to each other
+    /// together. Gives `body` the number of each in `places` and the entry, or why it cannot be had.
+    package func forEachReadable(
+        _ places: [EntryLocation],
+        _ body: (Int, Result<JournalEntry, EngineError>) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        var order = Array(places.indices)
         let isInOrder = zip(places, places.dropFirst()).allSatisfy { $0.offset < $1.offset }
-        let order = isInOrder ? [] : places.indices.sorted { places[$0].offset < places[$1].offset }
-        let sorted = isInOrder ? places : order.map { places[$0] }
-        let entries: [JournalEntry]
-        do {
-            entries = try view.entries(
-                at: sorted.map { ($0.offset, $0.frameLength) }, mode)
-        } catch {
-            throw EngineError(error)
+        if !isInOrder { order.sort { places[$0].offset < places[$1].offset } }
+        if let staged = store.staged, let last = order.last, places[last].offset > staged.base {
+            for number in order {
+                try body(number, Result { () throws(EngineError) in try entry(places[number]) })
+            }
+            return
         }
-        if isInOrder { return entries }
-        var given = entries
-        for (index, place) in order.enumerated() { given[place] = entries[index] }
-        return given
+        var failure: EngineError?
+        view.forEachEntry(
+            at: order.map { (places[$0].offset, places[$0].frameLength) }, mode
+        ) { place, entry in
+            do throws(EngineError) {
+                try body(order[place], entry.mapError { EngineError($0) })
+                return true
+            } catch {
+                failure = error
+                return false
+            }
+        }
+        if let failure { throw failure }
     }
 
     /// Gives `body` the entries at `places`, each with its number there. Of those that are read together

@@ -42,6 +42,10 @@ package protocol FileSystem: Sendable {
         _ mode: ReadMode
     ) throws(SystemError) -> Int
 
+    /// mmap(2), shared and for reading: the first `length` bytes, which the file must have. Nothing is
+    /// read yet. It stays when the file is closed.
+    func map(_ file: FileDescriptor, length: Int) throws(SystemError) -> any FileMapping
+
     /// Writes some of `bytes` at `offset`, at least one; returns how many.
     func write(
         _ file: FileDescriptor, _ bytes: Span<UInt8>, at offset: Int, _ mode: WriteMode
@@ -162,6 +166,15 @@ extension FileSystem {
     package func unlink(_ name: String, in directory: FileDescriptor) throws(SystemError) {
         try unlink(Array(name.utf8), in: directory)
     }
+}
+
+/// The bytes of a file as part of memory; what is written to the file shows in it.
+package protocol FileMapping: AnyObject, Sendable {
+    /// Appends the bytes in `range`, which it must have, to `bytes`, which must have room. What is not
+    /// in memory is waited for.
+    ///
+    /// Where the medium fails, or the file was made shorter, the process gets SIGBUS, and ends.
+    func copy(_ range: Range<Int>, into bytes: inout OutputSpan<UInt8>)
 }
 
 /// A file that a process has open.

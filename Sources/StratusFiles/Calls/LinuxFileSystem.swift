@@ -64,6 +64,12 @@ package struct LinuxFileSystem: FileSystem {
         return result
     }
 
+    package func map(
+        _ file: FileDescriptor, length: Int
+    ) throws(SystemError) -> any FileMapping {
+        try LinuxMapping(file, length: length)
+    }
+
     package func write(
         _ file: FileDescriptor, _ bytes: Span<UInt8>, at offset: Int, _ mode: WriteMode
     ) throws(SystemError) -> Int {
@@ -259,5 +265,39 @@ extension iovec {
         // Safe: nothing is read here.
         unsafe self.init(
             iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
+    }
+}
+
+private final class LinuxMapping: FileMapping {
+    /// Where it begins.
+    private let address: UInt
+    private let length: Int
+
+    init(_ file: FileDescriptor, length: Int) throws(SystemError) {
+        // Safe: the system chooses where, and nothing is read there yet.
+        let memory = unsafe mmap(nil, length, PROT_READ, MAP_SHARED, file.rawValue, 0)
+        guard let memory = unsafe memory, unsafe memory != MAP_FAILED else {
+            throw SystemError(number: errno, in: "mmap")
+        }
+        address = UInt(bitPattern: memory)
+        self.length = length
+    }
+
+    deinit {
+        // Safe: it was mapped for this, which no thread refers to any more.
+        unsafe munmap(UnsafeMutableRawPointer(bitPattern: address), length)
+    }
+
+    func copy(_ range: Range<Int>, into bytes: inout OutputSpan<UInt8>) {
+        precondition(range.lowerBound >= 0 && range.upperBound <= length)
+        precondition(range.count <= bytes.freeCapacity)
+        // Safe: it is mapped for as long as this is there, and there is room.
+        unsafe bytes.appendBytes { room in
+            let start = unsafe UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped
+            unsafe room.copyMemory(
+                from: UnsafeRawBufferPointer(
+                    start: start + range.lowerBound, count: range.count))
+            return range.count
+        }
     }
 }

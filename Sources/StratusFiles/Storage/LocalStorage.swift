@@ -17,6 +17,8 @@ package final class LocalStorage: Storage {
     let directory: OpenFile
     private let descriptors: DescriptorCache
     private let lock: StoreLock?
+    /// Whether files that do not change any more are read as part of memory.
+    private let maps: Bool
     /// The working directory when the store was opened; empty for readers.
     private let startDirectory: String
 
@@ -28,9 +30,10 @@ package final class LocalStorage: Storage {
     package init(
         at path: String, _ access: Access, on system: any FileSystem = LinuxFileSystem(),
         policy: WritePolicy = WritePolicy(), holder: String = ProcessIdentity.current,
-        descriptorLimit: Int = descriptorLimit
+        descriptorLimit: Int = descriptorLimit, maps: Bool = false
     ) throws(StorageError) {
         place = path
+        self.maps = maps
         fileSystem = system
         self.policy = policy
         switch access {
@@ -82,6 +85,15 @@ package final class LocalStorage: Storage {
     package func open(_ name: String) throws(StorageError) -> any StorageFile {
         let file = try descriptors.open(name)
         return LocalFile(file, length: try file.status().length, descriptors, policy: policy)
+    }
+
+    package func openUnchanging(_ name: String) throws(StorageError) -> any StorageFile {
+        let file = try open(name)
+        guard maps else { return file }
+        let opened = try descriptors.open(name)
+        // Where the system refuses it, calls do as well.
+        guard let mapping = try? opened.map(length: file.length) else { return file }
+        return MappedFile(file, mapping)
     }
 
     package func put(_ name: String, _ bytes: [UInt8]) throws(StorageError) {

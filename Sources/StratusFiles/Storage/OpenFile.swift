@@ -52,6 +52,12 @@ final class OpenFile: Sendable {
         try call { system, descriptor throws(SystemError) in try system.status(descriptor) }
     }
 
+    func map(length: Int) throws(StorageError) -> any FileMapping {
+        try call { system, descriptor throws(SystemError) in
+            try system.map(descriptor, length: length)
+        }
+    }
+
     func lock(_ kind: LockKind) throws(StorageError) -> Bool {
         try call { system, descriptor throws(SystemError) in
             try system.lock(descriptor, kind)

@@ -46,6 +46,11 @@ package final class ScratchStorage: LayeredStorage {
         return try under.open(name)
     }
 
+    package func openUnchanging(_ name: String) throws(StorageError) -> any StorageFile {
+        if let file = state.withLock({ $0.files[name] }) { return file }
+        return try under.openUnchanging(name)
+    }
+
     package func delete(_ name: String) throws(StorageError) -> Bool {
         let isPinned: Bool? = state.withLock { state in
             guard let file = state.files[name] else { return nil }

@@ -18,6 +18,10 @@ package protocol Storage: AnyObject, Sendable {
     /// Opens a file for reading and, by the writer, for appending.
     func open(_ name: String) throws(StorageError) -> any StorageFile
 
+    /// The same of a file that is only read from now on, as often as others: it may be read in another
+    /// way.
+    func openUnchanging(_ name: String) throws(StorageError) -> any StorageFile
+
     /// Makes a file of exactly these bytes, durable when this returns: after a crash it is there
     /// whole or not at all. Fails with `.exists` where the name is taken, which makes it the
     /// compare-and-swap of a generation.
@@ -57,6 +61,12 @@ package protocol Storage: AnyObject, Sendable {
 
     /// Whether that is one of the files, under whatever name.
     func hasFile(_ status: FileStatus) throws(StorageError) -> Bool
+}
+
+extension Storage {
+    package func openUnchanging(_ name: String) throws(StorageError) -> any StorageFile {
+        try open(name)
+    }
 }
 
 /// A storage that has no directory of the machine.

@@ -94,7 +94,7 @@ final class Table: Sendable {
     func checkedFile() throws(IndexError) -> any StorageFile {
         let file: any StorageFile
         do {
-            file = try store.storage.open(info.fileName)
+            file = try store.storage.openUnchanging(info.fileName)
         } catch {
             if error.kind != .notFound { throw .storage(error) }
             throw .damaged(IndexDamage(.missingFile, file: info.fileName, byte: 0))

@@ -154,65 +154,90 @@ package struct JournalView: Sendable {
     /// So many bytes between two entries are read along rather than passed over.
     private static let gapLength = 1024
 
-    /// Reads and verifies many entries, given in order of their offsets: those that lie close to
-    /// each other in one read.
-    package func entries(
-        at places: [(offset: JournalOffset, frameLength: Int)], _ mode: ReadMode
-    ) throws(JournalError) -> [JournalEntry] {
-        var entries: [JournalEntry] = []
-        entries.reserveCapacity(places.count)
+    /// Reads and verifies many entries, given in order of their offsets, those that lie close to each
+    /// other in one read. Gives `body` the number of each in `places` and the entry, or why it cannot be
+    /// had, until that returns false.
+    package func forEachEntry(
+        at places: [(offset: JournalOffset, frameLength: Int)], _ mode: ReadMode,
+        _ body: (Int, Result<JournalEntry, JournalError>) -> Bool
+    ) {
         var first = 0
         while first < places.count {
-            guard let segment = segment(at: places[first].offset) else {
-                throw .noEntry(places[first].offset)
-            }
-            if segment.listed.isCompacted {
-                first = try read(places, from: first, of: segment, mode, into: &entries)
+            let segment = segment(at: places[first].offset)
+            if let segment, segment.listed.isCompacted {
+                guard let next = read(places, from: first, of: segment, mode, body) else { return }
+                first = next
                 continue
             }
-            let limit = segment.end.bytes(since: segment.base)
-            let start = places[first].offset.bytes(since: segment.base)
-            var end = start
-            var next = first
-            while next < places.count, places[next].offset < segment.end {
-                let place = places[next].offset.bytes(since: segment.base)
-                let (length, isFirst) = (places[next].frameLength, next == first)
-                guard length >= FrameFormat.headerLength, length <= limit - place, place >= end
-                else { throw .noEntry(places[next].offset) }
-                guard
-                    isFirst
-                        || (place - end <= Self.gapLength
-                            && place + length - start <= Self.readLength)
-                else { break }
-                end = place + length
-                next += 1
+            guard let segment, let next = endOfRead(of: places, from: first, in: segment) else {
+                guard body(first, .failure(.noEntry(places[first].offset))) else { return }
+                first += 1
+                continue
             }
-            let bytes = try read(start..<end, of: segment, mode)
-            for (offset, length) in places[first..<next] {
+            let start = places[first].offset.bytes(since: segment.base)
+            let (last, length) = places[next - 1]
+            let read = Result { () throws(JournalError) in
+                try self.read(start..<last.bytes(since: segment.base) + length, of: segment, mode)
+            }
+            for number in first..<next {
+                let (offset, length) = places[number]
                 let place = offset.bytes(since: segment.base) - start
-                entries.append(
-                    try entry(at: offset, bytes, place..<place + length, in: segment))
+                let entry = Result { () throws(JournalError) in
+                    try self.entry(at: offset, read.get(), place..<place + length, in: segment)
+                }
+                guard body(number, entry) else { return }
             }
             first = next
         }
-        return entries
+    }
+
+    /// Behind which of `places` a read ends that begins with the first; nil where the segment cannot
+    /// have an entry there.
+    private func endOfRead(
+        of places: [(offset: JournalOffset, frameLength: Int)], from first: Int,
+        in segment: Segment
+    ) -> Int? {
+        let limit = segment.end.bytes(since: segment.base)
+        let start = places[first].offset.bytes(since: segment.base)
+        var end = start
+        var next = first
+        while next < places.count, places[next].offset < segment.end {
+            let place = places[next].offset.bytes(since: segment.base)
+            let (length, isFirst) = (places[next].frameLength, next == first)
+            guard length >= FrameFormat.headerLength, length <= limit - place, place >= end,
+                isFirst
+                    || (place - end <= Self.gapLength && place + length - start <= Self.readLength)
+            else { break }
+            end = place + length
+            next += 1
+        }
+        return next == first ? nil : next
     }
 
     /// Reads those of `places` that lie in a compacted segment, each block once; returns the number
-    /// of the first that does not.
+    /// of the first that does not, or nil where `body` returned false.
     private func read(
         _ places: [(offset: JournalOffset, frameLength: Int)], from first: Int,
-        of segment: Segment, _ mode: ReadMode, into entries: inout [JournalEntry]
-    ) throws(JournalError) -> Int {
-        let file = try files.compacted(segment.listed, mode)
+        of segment: Segment, _ mode: ReadMode,
+        _ body: (Int, Result<JournalEntry, JournalError>) -> Bool
+    ) -> Int? {
+        let file = Result { () throws(JournalError) in
+            try files.compacted(segment.listed, mode)
+        }
         var next = first
         while next < places.count, places[next].offset < segment.end {
-            let block = try file.block(holding: places[next].offset, mode)
+            let block = Result { () throws(JournalError) in
+                try file.get().block(holding: places[next].offset, mode)
+            }
+            let last = (try? block.get()?.lastOffset) ?? .zero
             repeat {
                 let (offset, length) = places[next]
-                entries.append(try expected(block?.entry(at: offset), at: offset, length))
+                let entry = Result { () throws(JournalError) in
+                    try expected(block.get()?.entry(at: offset), at: offset, length)
+                }
+                guard body(next, entry) else { return nil }
                 next += 1
-            } while next < places.count && places[next].offset <= block?.lastOffset ?? .zero
+            } while next < places.count && places[next].offset <= last
         }
         return next
     }

@@ -93,12 +93,13 @@ package final class SegmentFiles: Sendable {
 }
 
 extension Storage {
-    /// The file of a segment: it must be there, with the length that the manifest states.
+    /// The file of a segment, which changes only while it is the active one: it must be there, with the
+    /// length that the manifest states.
     func open(_ segment: Manifest.Segment) throws(JournalError) -> any StorageFile {
         let name = segment.fileName
         let file: any StorageFile
         do throws(StorageError) {
-            file = try open(name)
+            file = try segment.state == .active ? open(name) : openUnchanging(name)
         } catch {
             guard error.kind == .notFound else { throw .storage(error) }
             throw JournalError(JournalDamage(.missingFile, file: name, byte: 0))

@@ -336,12 +336,15 @@ extension JournalWriter {
     /// Goes on in the segment that a clean close ended, if there is one.
     private mutating func reopenSegment() throws(JournalError) {
         guard let last = manifest.segments.last, last.state == .closed else { return }
-        let file = try view.files.file(of: last, .blocking)
         var next = manifest
         next.generation += 1
         next.changeLast { $0.reopen() }
+        let number = next.segments.count - 1
+        // It was opened as one that does not change.
+        view.files.forget(last.fileName)
+        let file = try view.files.file(of: next.segments[number], .blocking)
         try put(next)
-        view.relist(next.segments.count - 1, as: active)
+        view.relist(number, as: active)
         self.file = file
         needsPreamble = totals.entryCount == 0
     }
@@ -369,9 +372,12 @@ extension JournalWriter {
             if case .storage = error { _ = try? storage.delete(header.fileName) }
             throw error
         }
-        // The one before has an end now.
+        // The one before has an end now, and does not change any more.
         let count = view.segments.count
-        if count > 0 { view.relist(count - 1, as: manifest.segments[count - 1]) }
+        if count > 0 {
+            view.relist(count - 1, as: manifest.segments[count - 1])
+            view.files.forget(manifest.segments[count - 1].fileName)
+        }
         view.add(header.manifestSegment)
         view.files.add(new, of: header.manifestSegment)
         file = new

@@ -13,13 +13,17 @@ struct SmallStore {
     private(set) var directory = SmallStore.directory
     var durability = Container.Durability.full
     var options = JournalOptions()
+    /// Whether files that do not change any more are mapped.
+    private let maps: Bool
 
     static let directory = "store"
     /// The least there is: a memtable is written once it takes 128 KiB.
     static let memoryLimit = 1 << 20
 
-    init(on disk: SimulatedDisk = SimulatedDisk(), seed: UInt64) {
+    /// - Parameter maps: nil: by the seed.
+    init(on disk: SimulatedDisk = SimulatedDisk(), seed: UInt64, maps: Bool? = nil) {
         self.disk = disk
+        self.maps = maps ?? (seed % 2 == 1)
         let time = Mutex<Int64>(1_700_000_000_000_000)
         let generator = Mutex(SeededGenerator(seed: seed))
         options.segmentLength = 64 << 10
@@ -35,7 +39,7 @@ struct SmallStore {
     /// Opens the store as a process of its own.
     func open(stepped: Bool = true) throws -> Container {
         let storage = try LocalStorage(
-            at: directory, .writing(creating: true), on: disk.process())
+            at: directory, .writing(creating: true), on: disk.process(), maps: maps)
         return try Container(
             writing: storage, creating: true, durability: durability, options: options,
             steppedByCaller: stepped, memoryLimit: Self.memoryLimit)
@@ -43,7 +47,7 @@ struct SmallStore {
 
     func openReadOnly() throws -> Container {
         try Container(
-            reading: LocalStorage(at: directory, .reading, on: disk.process()),
+            reading: LocalStorage(at: directory, .reading, on: disk.process(), maps: maps),
             memoryLimit: Self.memoryLimit)
     }
 

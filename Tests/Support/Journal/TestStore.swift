@@ -13,6 +13,8 @@ package struct TestStore: Sendable {
     package var durability = Durability.full
     /// Whether the fold refuses to go on from a checkpoint.
     package var refusesCheckpoints = false
+    /// Whether files that do not change any more are mapped.
+    private let maps: Bool
 
     package static let directory = "store"
 
@@ -21,6 +23,7 @@ package struct TestStore: Sendable {
         preamble: [UInt8] = []
     ) {
         self.disk = disk
+        maps = seed % 2 == 1
         self.preamble = preamble
         let generator = Mutex(SeededGenerator(seed: seed))
         let time = Mutex<Int64>(1_700_000_000_000_000)
@@ -60,7 +63,7 @@ package struct TestStore: Sendable {
         let process = disk.process()
         let storage = try LocalStorage(
             at: Self.directory, .writing(creating: true), on: process, policy: policy,
-            holder: holder)
+            holder: holder, maps: maps)
         let found = try Journal.manifest(in: storage, creating: true, options: options)
         let opened = try Journal.open(
             in: storage, found, options: options, fold: ModelFold(preamble: preamble),

@@ -119,6 +119,32 @@ extension DiskMachine {
         return count
     }
 
+    /// Gives a mapping a descriptor of its own, by which the file stays as long as it does.
+    mutating func map(
+        _ file: FileDescriptor, length: Int, _ process: Int
+    ) throws(SystemError) -> FileDescriptor {
+        let turn = try begin(.map, by: process, on: file)
+        let open = try find(file, of: process, .map)
+        _ = try findFile(file, of: process, .map)
+        guard length > 0 else { throw SystemError(.invalid, in: "mmap") }
+        try end(.map, turn)
+        return add(
+            OpenFile(node: open.node, name: open.name, process: process, isWritable: false))
+    }
+
+    /// The bytes in a mapping; zeros once its process is dead, which reads nothing any more.
+    func read(
+        mapping file: FileDescriptor, _ range: Range<Int>, into bytes: inout OutputSpan<UInt8>,
+        _ process: Int
+    ) {
+        guard let place = try? findFile(file, of: process, .map) else {
+            for _ in range { bytes.append(0) }
+            return
+        }
+        medium.files[place].visible.read(
+            into: &bytes, count: range.count, at: range.lowerBound)
+    }
+
     /// What another process does.
     private mutating func changeByte(at offset: Int, of place: Int) {
         let content = medium.files[place].visible

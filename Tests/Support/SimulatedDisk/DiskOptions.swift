@@ -29,7 +29,7 @@ package struct DiskOptions: Sendable {
 
 /// The calls of a ``FileSystem``.
 package enum DiskCall: Int, CaseIterable, Sendable {
-    case openDirectory, makeDirectory, open, openUnnamed, close, read, readResident, write
+    case openDirectory, makeDirectory, open, openUnnamed, close, read, readResident, map, write
     case startWriting, synchronizeData, synchronize, truncate, allocate, deallocate, status
     case setPermissions, setTimes, link, makeLink, target, rename, unlink, list, lock
 
@@ -41,6 +41,7 @@ package enum DiskCall: Int, CaseIterable, Sendable {
         case .close: "close"
         case .read: "pread"
         case .readResident: "preadv2"
+        case .map: "mmap"
         case .write: "pwrite"
         case .startWriting: "sync_file_range"
         case .synchronizeData: "fdatasync"
@@ -67,8 +68,8 @@ package enum DiskCall: Int, CaseIterable, Sendable {
             .truncate, .allocate, .deallocate, .setPermissions, .setTimes, .link, .makeLink,
             .rename, .unlink:
             true
-        case .openDirectory, .close, .read, .readResident, .startWriting, .status, .target, .list,
-            .lock:
+        case .openDirectory, .close, .read, .readResident, .map, .startWriting, .status, .target,
+            .list, .lock:
             false
         }
     }

@@ -69,6 +69,15 @@ package struct SimulatedProcess: FileSystem {
         }
     }
 
+    package func map(
+        _ file: FileDescriptor, length: Int
+    ) throws(SystemError) -> any FileMapping {
+        let own = try disk.machine.withLock { machine throws(SystemError) in
+            try machine.map(file, length: length, number)
+        }
+        return SimulatedMapping(own, length: length, of: number, on: disk)
+    }
+
     package func write(
         _ file: FileDescriptor, _ bytes: Span<UInt8>, at offset: Int, _ mode: WriteMode
     ) throws(SystemError) -> Int {
@@ -228,5 +237,23 @@ package struct SimulatedProcess: FileSystem {
         try disk.machine.withLock { machine throws(SystemError) in
             try machine.flock(file, kind, number)
         }
+    }
+}
+
+private final class SimulatedMapping: FileMapping {
+    private let file: FileDescriptor
+    private let length: Int
+    private let process: Int
+    private let disk: SimulatedDisk
+
+    init(_ file: FileDescriptor, length: Int, of process: Int, on disk: SimulatedDisk) {
+        (self.file, self.length, self.process, self.disk) = (file, length, process, disk)
+    }
+
+    deinit { disk.machine.withLock { $0.drop(file.rawValue) } }
+
+    func copy(_ range: Range<Int>, into bytes: inout OutputSpan<UInt8>) {
+        precondition(range.upperBound <= length, "beyond the mapping")
+        disk.machine.withLock { $0.read(mapping: file, range, into: &bytes, process) }
     }
 }

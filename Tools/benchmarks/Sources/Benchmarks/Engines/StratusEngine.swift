@@ -2,21 +2,20 @@ import FoundationEssentials
 import Stratus
 
 /// Stratus through its public interface.
-struct StratusEngine: Engine {
+struct StratusEngine<Files: StratusFiles>: Engine {
     private let container: Container
     private let database: Database
 
     init(at path: String, _ purpose: Purpose) async throws {
         container = try await Container.open(
-            at: path, creating: true, durability: purpose == .killed ? .none : .full)
+            at: path, creating: true, durability: purpose == .killed ? .none : .full,
+            reading: Files.reading)
         database = container.privateDatabase(for: "bench")
     }
 
-    static func zone(_ number: UInt32) -> RecordZone.ID {
-        RecordZone.ID(zoneName: "items-\(number)")
+    func input(_ item: Item, in zone: UInt32) -> Record {
+        Record(item, in: RecordZone.ID(benchmark: zone))
     }
-
-    func input(_ item: Item, in zone: UInt32) -> Record { Record(item, in: Self.zone(zone)) }
 
     func changed(_ input: Record, count: Int64, body: String) -> Record {
         var record = input
@@ -26,12 +25,12 @@ struct StratusEngine: Engine {
     }
 
     func key(_ name: String, in zone: UInt32) -> Record.ID {
-        Record.ID(recordName: name, zoneID: Self.zone(zone))
+        Record.ID(recordName: name, zoneID: RecordZone.ID(benchmark: zone))
     }
 
     func makeZones(_ count: Int) async throws {
         for zone in 0..<count {
-            try await database.save(RecordZone(zoneID: Self.zone(UInt32(zone))))
+            try await database.save(RecordZone(zoneID: RecordZone.ID(benchmark: UInt32(zone))))
         }
     }
 
@@ -76,7 +75,7 @@ struct StratusEngine: Engine {
             in zone: UInt32, since token: ChangeToken?, limit: Int
         ) async throws -> ChangePage<ChangeToken> {
             let changes = try await database.recordZoneChanges(
-                inZoneWith: StratusEngine.zone(zone), since: token, resultsLimit: limit)
+                inZoneWith: RecordZone.ID(benchmark: zone), since: token, resultsLimit: limit)
             var page = ChangePage<ChangeToken>(
                 token: changes.changeToken, moreComing: changes.moreComing)
             page.items.reserveCapacity(changes.modifications.count)
@@ -89,6 +88,23 @@ struct StratusEngine: Engine {
             return page
         }
     }
+}
+
+/// How files that do not change any more are read.
+protocol StratusFiles: Sendable {
+    static var reading: ReadingMethod { get }
+}
+
+enum ByCalls: StratusFiles {
+    static var reading: ReadingMethod { .calls }
+}
+
+enum Mapped: StratusFiles {
+    static var reading: ReadingMethod { .mapped }
+}
+
+extension RecordZone.ID {
+    init(benchmark number: UInt32) { self.init(zoneName: "items-\(number)") }
 }
 
 extension Item {

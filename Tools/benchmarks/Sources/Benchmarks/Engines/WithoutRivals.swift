@@ -4,13 +4,14 @@ enum Engines {
     static func run(_ setting: Setting) async throws -> Measurement {
         switch setting.engine {
         case .raw: return try await Raw.run(setting)
-        case .stratus: return try await Workloads<StratusEngine>(setting).run()
+        case .stratus: return try await Workloads<StratusEngine<ByCalls>>(setting).run()
+        case .stratusMapped: return try await Workloads<StratusEngine<Mapped>>(setting).run()
         default: throw BenchmarkError("built without rivals: Tools/benchmarks/run installs them")
         }
     }
 
     static func writeUntilKilled(_ setting: Setting, startingAt first: Int) async throws {
-        try await Workloads<StratusEngine>(setting).writeUntilKilled(startingAt: first)
+        try await Workloads<StratusEngine<ByCalls>>(setting).writeUntilKilled(startingAt: first)
     }
 
     static func versions() -> [String: String] { [:] }

@@ -53,7 +53,7 @@ struct Chart {
             let top = y + 10 + row * Self.bar
             let length = Number.fixed(max(1, ratios[row] / most * room), 1)
                 .filter { $0 != "," }
-            let kind = summary.engine == .stratus ? "stratus" : "rival"
+            let kind = summary.engine.isRival ? "rival" : "stratus"
             let figure = summary.figureText
             text += """
                 <text x="\(x + Self.labels - 6)" y="\(top + 11)" text-anchor="end">\

@@ -26,14 +26,16 @@ struct Report {
     private var overview: String {
         var lines = ["| workload | Stratus | best rival | ratio |", "|---|--:|--:|--:|"]
         for table in tables {
-            guard let own = table.summaries.first(where: { $0.engine == .stratus }),
-                let ratio = table.summaries.ratio(own),
-                let best = table.summaries.first(where: { $0.engine != .stratus })
-            else { continue }
-            let name = table.workload.rawValue + " " + table.workload.title
-            lines.append(
-                "| \(name) | \(own.figureText) | \(best.engine.rawValue) \(best.figureText) | "
-                    + "\(Number.short(ratio)) |")
+            guard let best = table.summaries.first(where: \.engine.isRival) else { continue }
+            for own in table.summaries where !own.engine.isRival {
+                guard let ratio = table.summaries.ratio(own) else { continue }
+                let name =
+                    table.workload.rawValue + (own.engine == .stratus ? "" : " mapped") + " "
+                    + table.workload.title
+                lines.append(
+                    "| \(name) | \(own.figureText) | \(best.engine.rawValue) \(best.figureText) | "
+                        + "\(Number.short(ratio)) |")
+            }
         }
         if let share = shareOfRaw { lines.append("\n" + share) }
         return lines.joined(separator: "\n")

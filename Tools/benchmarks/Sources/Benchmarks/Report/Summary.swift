@@ -15,8 +15,8 @@ struct Summary {
                 workload: workload, engine: engine, runs: runs.filter { $0.failure == nil },
                 failures: runs.compactMap(\.failure))
         }
-        return all.filter { $0.engine == .stratus }
-            + all.filter { $0.engine != .stratus }.sorted { $0.merit > $1.merit }
+        return all.filter { !$0.engine.isRival }
+            + all.filter(\.engine.isRival).sorted { $0.merit > $1.merit }
     }
 
     static func figure(_ run: Measurement, _ metric: Metric) -> Double? {
@@ -66,7 +66,7 @@ struct Summary {
 extension [Summary] {
     /// How many times as good as the best rival; nil where there is no rival.
     func ratio(_ summary: Summary) -> Double? {
-        let rivals = filter { $0.engine != .stratus && $0.engine != .raw }
+        let rivals = filter(\.engine.isRival)
         guard let best = rivals.map(\.merit).max(), best > 0, summary.merit > 0 else { return nil }
         return summary.merit / best
     }

@@ -59,9 +59,10 @@ enum QueryCost {
             count % pageLimit == 0, count % 7919 != 0, let rounds = Int(arguments[2]), rounds > 0
         else { throw BenchmarkError(usage) }
         let path = arguments[0]
-        for name in ["stratus", "lmdb", "sqlite"] { Disk.remove(path + "/" + name) }
+        for name in ["stratus", "mapped", "lmdb", "sqlite"] { Disk.remove(path + "/" + name) }
         var sides: [(name: String, side: any Side)] = [
-            ("stratus", try await StratusSide(at: path + "/stratus", count))
+            ("stratus", try await StratusSide(at: path + "/stratus", count, .calls)),
+            ("mapped", try await StratusSide(at: path + "/mapped", count, .mapped)),
         ]
         sides += try QueryRivals.sides(at: path, count)
         var stream = RecordStream(seed: 3)
@@ -107,7 +108,7 @@ enum QueryCost {
         /// Of every thousandth change.
         private var tokens: [ChangeToken?] = [nil]
 
-        init(at path: String, _ count: Int) async throws {
+        init(at path: String, _ count: Int, _ reading: ReadingMethod) async throws {
             let loading = try await Container.open(at: path, creating: true, durability: .none)
             let filled = loading.privateDatabase(for: "bench")
             let zone = zone
@@ -127,7 +128,7 @@ enum QueryCost {
             try await loading.addIndex(on: "body", of: "Item", .searchable)
             try await loading.close()
             self.count = count
-            container = try await Container.open(at: path)
+            container = try await Container.open(at: path, reading: reading)
             database = container.privateDatabase(for: "bench")
             for _ in 1..<count / pageLimit {
                 let page = try await database.recordZoneChanges(

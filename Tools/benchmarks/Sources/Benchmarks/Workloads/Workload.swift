@@ -1,6 +1,8 @@
 /// An engine in the layout that is measured.
 enum EngineName: String, Codable, CaseIterable, Sendable {
     case stratus
+    /// The same with files that do not change any more read as memory.
+    case stratusMapped = "stratus-mapped"
     case sqliteColumns = "sqlite-cols"
     case sqliteBlob = "sqlite-blob"
     case lmdb
@@ -16,6 +18,13 @@ enum EngineName: String, Codable, CaseIterable, Sendable {
     static let stores: [EngineName] = [
         .stratus, .sqliteColumns, .sqliteBlob, .lmdb, .lmdbFeed, .rocksdb, .leveldb,
     ]
+
+    var isRival: Bool {
+        switch self {
+        case .stratus, .stratusMapped, .raw: false
+        default: true
+        }
+    }
 }
 
 /// What is compared.
@@ -98,6 +107,8 @@ enum Workload: String, Codable, CaseIterable, Sendable {
         case .rawSmall, .rawLarge, .rawFilled, .rawReserved: [.raw]
         case .w1Sync: [.stratus]
         case .w2: EngineName.stores + [.rocksdbNative, .levelDBNative]
+        case .w5, .w5Two, .w6Newest, .w6Random, .w6First, .w10, .w10Large, .prepare, .prepareLarge:
+            EngineName.stores + [.stratusMapped]
         default: EngineName.stores
         }
     }

@@ -16,7 +16,8 @@ enum Engines {
         case .rocksdbNative:
             return try await Workloads<LSM<RocksDB>>(setting)
                 .nativeSingles(setting.scaled(200_000), threads: threads)
-        case .stratus: return try await Workloads<StratusEngine>(setting).run()
+        case .stratus: return try await Workloads<StratusEngine<ByCalls>>(setting).run()
+        case .stratusMapped: return try await Workloads<StratusEngine<Mapped>>(setting).run()
         case .sqliteColumns:
             return try await Workloads<RivalEngine<SQLiteRival<SQLiteColumns>>>(setting).run()
         case .sqliteBlob:
@@ -31,8 +32,8 @@ enum Engines {
 
     static func writeUntilKilled(_ setting: Setting, startingAt first: Int) async throws {
         switch setting.engine {
-        case .stratus:
-            try await Workloads<StratusEngine>(setting).writeUntilKilled(startingAt: first)
+        case .stratus, .stratusMapped:
+            try await Workloads<StratusEngine<ByCalls>>(setting).writeUntilKilled(startingAt: first)
         case .sqliteColumns:
             try await Workloads<RivalEngine<SQLiteRival<SQLiteColumns>>>(setting)
                 .writeUntilKilled(startingAt: first)
