@@ -21,7 +21,13 @@ package struct OrderedIndex: Sendable {
     /// The newest first.
     var frozen: [FrozenMemtable] = []
     /// The newest first.
-    var runs: [Run] = [] { didSet { generation = store?.recent.nextGeneration() ?? 0 } }
+    var runs: [Run] = [] {
+        didSet {
+            generation = store?.recent.nextGeneration() ?? 0
+            runsHaveDrops = runs.contains { $0.dropCount > 0 }
+        }
+    }
+    private var runsHaveDrops = false
     /// That of the runs in ``TableStore/recent``.
     private var generation: UInt32
     /// No table had this number or a higher one.
@@ -196,7 +202,7 @@ extension OrderedIndex {
     /// Whether anything may be dropped.
     var hasDrops: Bool {
         active.dropCount > 0 || frozen.contains { $0.memtable.dropCount > 0 }
-            || runs.contains { $0.dropCount > 0 }
+            || runsHaveDrops
     }
 
     /// The stamp of a partition's newest drop that is not newer than the point.

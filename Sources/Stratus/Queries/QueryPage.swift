@@ -196,11 +196,11 @@ struct QueryRows: Sendable {
 
     /// Keeps one page.
     mutating func cut() {
-        var kept: [Row] = []
+        var kept: [Int] = []
         kept.reserveCapacity(min(limit, rows.count))
         length = 0
         for place in order {
-            if let last = kept.last, last.position == rows[place].position { continue }
+            if let last = kept.last, rows[last].position == rows[place].position { continue }
             guard
                 kept.count < limit,
                 kept.isEmpty || length + rows[place].length <= Page.lengthLimit
@@ -209,9 +209,16 @@ struct QueryRows: Sendable {
                 break
             }
             length += rows[place].length
-            kept.append(rows[place])
+            kept.append(place)
         }
-        rows = kept
+        // Exchanged rather than copied; what was at a place before may have been moved on.
+        for place in kept.indices {
+            var source = kept[place]
+            while source < place { source = kept[source] }
+            kept[place] = source
+            rows.swapAt(place, source)
+        }
+        rows.removeLast(rows.count - kept.count)
     }
 
     /// The places of the rows in their order: rows themselves have more parts than is cheap to move, and

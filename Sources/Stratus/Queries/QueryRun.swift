@@ -87,7 +87,8 @@ struct QueryRun: QueryWork {
         let identity = try view.reading.identity
         let (records, end) = rows.finish()
         return QueryPage(
-            records: records.map { $0.showing(desiredKeys) }, skipped: scan.skipped.errors,
+            records: desiredKeys == nil ? records : records.map { $0.showing(desiredKeys) },
+            skipped: scan.skipped.errors,
             cursor: end.map { QueryPage.Cursor($0, of: plan, identity) })
     }
 }

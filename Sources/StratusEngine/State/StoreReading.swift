@@ -273,7 +273,10 @@ package struct StoreReading: Sendable {
             at: order.map { (places[$0].offset, places[$0].frameLength) }, mode
         ) { place, entry in
             do throws(EngineError) {
-                try body(order[place], entry.mapError { EngineError($0) })
+                switch entry {
+                case .success(let entry): try body(order[place], .success(entry))
+                case .failure(let error): try body(order[place], .failure(EngineError(error)))
+                }
                 return true
             } catch {
                 failure = error

@@ -17,8 +17,7 @@ package final class LocalStorage: Storage {
     let directory: OpenFile
     private let descriptors: DescriptorCache
     private let lock: StoreLock?
-    /// Whether files that do not change any more are read as part of memory.
-    private let maps: Bool
+    package let maps: Bool
     /// The working directory when the store was opened; empty for readers.
     private let startDirectory: String
 

@@ -46,6 +46,8 @@ package final class ScratchStorage: LayeredStorage {
         return try under.open(name)
     }
 
+    package var maps: Bool { under.maps }
+
     package func openUnchanging(_ name: String) throws(StorageError) -> any StorageFile {
         if let file = state.withLock({ $0.files[name] }) { return file }
         return try under.openUnchanging(name)

@@ -22,6 +22,9 @@ package protocol Storage: AnyObject, Sendable {
     /// way.
     func openUnchanging(_ name: String) throws(StorageError) -> any StorageFile
 
+    /// Whether such files are read as memory, so that there is no use in keeping what was read of them.
+    var maps: Bool { get }
+
     /// Makes a file of exactly these bytes, durable when this returns: after a crash it is there
     /// whole or not at all. Fails with `.exists` where the name is taken, which makes it the
     /// compare-and-swap of a generation.
@@ -64,6 +67,7 @@ package protocol Storage: AnyObject, Sendable {
 }
 
 extension Storage {
+    package var maps: Bool { false }
     package func openUnchanging(_ name: String) throws(StorageError) -> any StorageFile {
         try open(name)
     }

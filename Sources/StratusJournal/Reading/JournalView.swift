@@ -91,7 +91,7 @@ package struct JournalView: Sendable {
         guard let segment = segment(at: offset) else { throw .noEntry(offset) }
         let room = segment.end.bytes(since: offset)
         guard length >= FrameFormat.headerLength, length <= room else { throw .noEntry(offset) }
-        let cache = files.cache
+        let cache = files.cache(of: segment.listed)
         if let bytes = cache?.block(Self.cacheFile, offset.rawValue), bytes.count == length {
             let header = FrameHeader(decoding: bytes.span, at: 0)
             return JournalEntry(

@@ -5,8 +5,7 @@ internal import Synchronization
 package final class SegmentFiles: Sendable {
     private let storage: any Storage
     private let storeID: StoreID
-    /// Where entries are kept that were read one by one, each under its offset.
-    let cache: BlockCache?
+    private let cache: BlockCache?
     private let files = Mutex<[JournalOffset: any StorageFile]>([:])
     /// By their numbers: such a segment may begin where another one does.
     private let compacted = Mutex<[UInt64: CompactedFile]>([:])
@@ -15,6 +14,11 @@ package final class SegmentFiles: Sendable {
         self.storage = storage
         self.storeID = storeID
         self.cache = cache
+    }
+
+    /// Where entries of a segment are kept that were read one by one, each under its offset; nil: nowhere.
+    func cache(of segment: Manifest.Segment) -> BlockCache? {
+        storage.maps && segment.state != .active && !segment.isCompacted ? nil : cache
     }
 
     /// The file of a segment. An opening may wait for the medium, so that in the mode `resident` a
