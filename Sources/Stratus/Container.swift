@@ -127,7 +127,8 @@ public final class Container: Sendable {
     ///     Otherwise the journal ends there from now on.
     ///   - memoryLimit: what the caches and the newest part of the index may take together, in
     ///     bytes, whatever the size of the store; at least 1 MiB.
-    ///   - reading: how files that do not change any more are read.
+    ///   - reading: how files that do not change any more are read: with ``ReadingMethod/mapped`` a
+    ///     medium that fails may end the process.
     /// - Throws: ``StoreError`` with `badContainer` where there is no store, `serviceUnavailable`
     ///   with the cause `locked` where another writer has it, `internalError` with the cause
     ///   `damaged` and the place where bytes are not what was written, `invalidArguments` where
@@ -180,8 +181,11 @@ public final class Container: Sendable {
     /// It shows the store as it was at the last ``refresh()``. Beside a living writer that is all
     /// that is durable.
     ///
-    /// - Parameter refusingPossibleLoss: fails where ``RecoveryReport/possibleLoss`` would be
-    ///   reported, with the cause `damaged` and the place.
+    /// - Parameters:
+    ///   - refusingPossibleLoss: fails where ``RecoveryReport/possibleLoss`` would be reported, with the
+    ///     cause `damaged` and the place.
+    ///   - memoryLimit: as of ``open(at:creating:durability:profile:environment:deduplication:rules:continuesOperations:refusingPossibleLoss:memoryLimit:reading:)``.
+    ///   - reading: likewise.
     public nonisolated(nonsending) static func openReadOnly(
         at path: String, profile: Profile = .unlimited, refusingPossibleLoss: Bool = false,
         memoryLimit: Int = 64 << 20, reading: ReadingMethod = .calls

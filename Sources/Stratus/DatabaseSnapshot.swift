@@ -49,12 +49,12 @@ public struct DatabaseSnapshot: Sendable {
     public func records(
         inZoneWith id: RecordZone.ID, type: String? = nil, desiredKeys: [String]? = nil,
         resultsLimit: Int? = nil, from cursor: RecordPage.Cursor? = nil,
-        skippingDamaged: Bool = false
+        skippingDamaged: Bool = false, reversed: Bool = false
     ) throws(StoreError) -> RecordPage {
         try answer { view throws(EngineError) in
             try view.records(
                 inZoneWith: id, type: type, desiredKeys: desiredKeys, resultsLimit: resultsLimit,
-                from: cursor, skippingDamaged: skippingDamaged)
+                from: cursor, skippingDamaged: skippingDamaged, reversed: reversed)
         }
     }
 

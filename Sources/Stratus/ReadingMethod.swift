@@ -3,13 +3,13 @@
 public enum ReadingMethod: Sendable {
     /// By a system call for each read.
     case calls
-    /// As part of the process's memory. What is read again takes no call, which is about twice as fast
-    /// where records lie scattered; what was read counts as memory of the process, beyond the limit, until the
-    /// system takes it back.
+    /// As part of the process's memory: what is read again takes no call, so that scattered reads take a
+    /// quarter less CPU time (`Tools/benchmarks/README.md`). What was read counts as memory of the
+    /// process, beyond the limit, until the system drops it.
     ///
-    /// For stores that fit into memory. What the system took back is waited for on the thread that
-    /// reads, whichever that is. Where the medium fails then, or another program makes such a file
-    /// shorter, **the process ends** by the signal SIGBUS, while with calls the read fails with an
-    /// error that names the file. What is read for the first time is read by a call.
+    /// For stores that fit into memory. Pages are read by a call the first time, which fails with an
+    /// error where the medium does. Later a thread waits for pages that the system has dropped, also in a
+    /// call that must not wait; where the medium fails then, or another program makes such a file
+    /// shorter, **the process ends** by the signal SIGBUS.
     case mapped
 }

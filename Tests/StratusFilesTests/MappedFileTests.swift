@@ -26,7 +26,7 @@ import Testing
         disk.logsCalls = true
         #expect(try file.read(5000..<9000) == Array(content[5000..<9000]))
         #expect(disk.log.map(\.call) == [.read])
-        // The second page and the third, whichever bytes of them.
+        // All of it lies in the second page and the third.
         for range in [4096..<4097, 5000..<9000, 12_287..<12_288, 4096..<12_288] {
             #expect(try file.read(range) == Array(content[range]))
             #expect(try file.read(range, .resident) == Array(content[range]))
@@ -120,7 +120,7 @@ import Testing
             }
             try await group.waitForAll()
         }
-        // What was read stays as long as someone has the file.
+        // What was read stays as long as the file is in use.
         #expect(try file.read(0..<content.count) == content)
         #expect(try storage.delete("a"))
         #expect(try file.read(0..<content.count) == content)

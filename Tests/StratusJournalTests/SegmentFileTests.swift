@@ -6,7 +6,7 @@ import Testing
 
 /// Segments are opened when they are read, and not too many at once.
 struct SegmentFileTests {
-    private let store = TestStore(seed: 2, segmentLength: 16 << 10)
+    private let store = TestStore(segmentLength: 16 << 10)
     private var disk: SimulatedDisk { store.disk }
 
     /// Three commits fill a segment.
@@ -53,6 +53,32 @@ struct SegmentFileTests {
         #expect(throws: JournalError.storage(StorageError(.notResident, file: name))) {
             try read(commit, view, .resident)
         }
+    }
+
+    @Test func `an entry that is cut off does not hide those that are read with it`() throws {
+        try session(commits: 12).kill()
+        let session = try store.open()
+        let view = try #require(session.outcomes.view)
+        let commits = Array(session.recovered.prefix(3))
+        #expect(try read(commits[0], view, .blocking).count == 3_000)
+        let segment = session.manifest.segments[0]
+        let last = JournalOffset(rawValue: commits[2].offsets[0])
+        disk.setLength(
+            TestStore.directory + "/" + segment.fileName,
+            last.bytes(since: segment.base) + 1_000)
+        var found: [Int] = []
+        var failures: [JournalError] = []
+        view.forEachEntry(
+            at: commits.map { (JournalOffset(rawValue: $0.offsets[0]), 40 + 3_000 + 8) }, .blocking
+        ) { number, entry in
+            switch entry {
+            case .success(let entry): found.append(number + entry.payloadRange.count)
+            case .failure(let error): failures.append(error)
+            }
+            return true
+        }
+        #expect(found == [3_000, 3_001])
+        #expect(failures == [.storage(StorageError(.truncated, file: segment.fileName))])
     }
 
     @Test func `no more files are open than the limit says, in whatever order they are read`()

@@ -16,6 +16,12 @@ import Testing
         let page = try await database.records(inZoneWith: notes, resultsLimit: limit)
         #expect(page.records.count == min(limit, 250))
         #expect((page.cursor == nil) == (limit >= 250))
+        for type in [nil, "Fifth"] {
+            let forward = try await database.allRecords(type: type, resultsLimit: limit)
+            let backward = try await database.allRecords(
+                type: type, resultsLimit: limit, reversed: true)
+            #expect(backward.map(\.recordID) == forward.reversed().map(\.recordID))
+        }
     }
 
     @Test func `a type that was never saved has no records, a zone never saved is an error`()

@@ -171,13 +171,15 @@ extension Database {
 
     /// All records of a zone, page by page.
     func allRecords(
-        in zone: RecordZone.ID = notes, type: String? = nil, resultsLimit: Int? = nil
+        in zone: RecordZone.ID = notes, type: String? = nil, resultsLimit: Int? = nil,
+        reversed: Bool = false
     ) async throws -> [Record] {
         var records: [Record] = []
         var cursor: RecordPage.Cursor?
         repeat {
             let page = try await self.records(
-                inZoneWith: zone, type: type, resultsLimit: resultsLimit, from: cursor)
+                inZoneWith: zone, type: type, resultsLimit: resultsLimit, from: cursor,
+                reversed: reversed)
             records += page.records
             cursor = page.cursor
         } while cursor != nil

@@ -220,7 +220,8 @@ import Testing
         ("import @/nowhere @/store --zone files", 14), ("export @/store @/a/b --zone files", 14),
         ("export @/store @/tree --zone files", 19), ("export @/store @/a --zone none", 14),
         ("import @/tree/a.txt @/store --zone files", 14), ("info @/tree", 10),
-        ("records @/store --zone files --limit 0", 2), ("exec @/store --jobs 0", 2),
+        ("records @/store --zone files --limit 0", 2),
+        ("records @/store --zone files --count --reverse", 2), ("exec @/store --jobs 0", 2),
     ])
     func `what cannot be done gives its code`(line: String, code: UInt8) async throws {
         let place = try Place()

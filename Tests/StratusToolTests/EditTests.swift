@@ -231,6 +231,11 @@ import Testing
         }
         #expect(found.sorted().joined(separator: " ") == names)
         #expect(try await place.run("\(command) --count").results == "\(found.count)\n")
+        let lines = listed.results.split(separator: "\n")
+        let reversed = try await place.run("\(command) --reverse").results
+        #expect(reversed.split(separator: "\n") == lines.reversed())
+        let last = try await place.run("\(command) --reverse --limit 1").results
+        #expect(last.split(separator: "\n") == Array(lines.suffix(1)))
     }
 
     @Test func `the log is cut to a zone, a record, a stretch and a number`() async throws {

@@ -97,6 +97,34 @@ import Testing
         #expect(info.contains("30d, from offset "))
     }
 
+    @Test func `a history of several pages is written forward and backward`() async throws {
+        let place = try Place()
+        let container = try await Container.open(
+            at: place.path + "/store", creating: true, durability: .none)
+        try await container.setHistoryPolicy(.everything)
+        let database = container.privateDatabase(for: "alice")
+        let zone = RecordZone.ID(zoneName: "notes")
+        try await database.save(RecordZone(zoneID: zone))
+        var record = Record(
+            recordType: "Note", recordID: Record.ID(recordName: "a", zoneID: zone))
+        for number in 0..<2_300 {
+            record["number"] = .int64(Int64(number))
+            record = try await database.save(record)
+        }
+        try await container.close()
+        func versions(_ options: String) async throws -> [Substring] {
+            try await Self.results(
+                "history @/store a --zone notes --as alice \(options)", in: place
+            )
+            .split(separator: "\n")
+        }
+        let newestFirst = try await versions("")
+        #expect(newestFirst.count == 2_300)
+        #expect(try await versions("--reverse") == newestFirst.reversed())
+        let oldest = Array(newestFirst.suffix(3).reversed())
+        #expect(try await versions("--reverse --limit 3") == oldest)
+    }
+
     @Test(arguments: [
         ("45s", "45s"), ("90m", "90m"), ("120m", "2h"), ("30d", "30d"), ("0s", "0s"),
         ("500MiB", "500MiB"), ("1024MiB", "1GiB"), ("8192KiB", "8MiB"),

@@ -191,7 +191,7 @@ extension DatabaseView {
         var users = UserNames(reading)
         changes.modifications.reserveCapacity(places.count)
         var skipped = SkippedDamage(isAllowed: skippingDamaged)
-        // A feed is in the order in which entries lie.
+        // Their order is that of the feed, in which versions are offsets of entries.
         try reading.forEachReadable(places, &skipped) { _, entry throws(EngineError) in
             if entry.kind == .record, try reading.isOne(of: types, entry) {
                 let record = try reading.record(entry, in: id, &users)

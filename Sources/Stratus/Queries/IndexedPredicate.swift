@@ -9,7 +9,7 @@ extension RecordPredicate {
         if case .and(let parts) = form { parts } else { [self] }
     }
 
-    /// What an index on its field would have to serve; nil where none helps.
+    /// What an index on its field would need to have; nil where none helps.
     var wantedOptions: [RecordIndex.Option]? {
         switch form {
         case .isNil: [.sortable]

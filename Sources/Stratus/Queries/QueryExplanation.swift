@@ -68,33 +68,50 @@ extension QueryPlan {
             let other = other.index.flatMap { RecordIndex($0, reading.schema) }
             if let other, !intersected.contains(other) { intersected.append(other) }
         }
-        var missing: [QueryExplanation.MissingIndex] = []
-        for wanted in wantedIndexes(reading) where !missing.contains(wanted) {
-            missing.append(wanted)
-        }
         return QueryExplanation(
             index: index, intersected: intersected, isByName: path.names != nil,
-            isInOrder: isSorted ? path.order != nil : path.isInStoreOrder, missing: missing)
+            isInOrder: isSorted ? path.order != nil : path.isInStoreOrder,
+            missing: try wantedIndexes(reading))
     }
 
-    /// Those that serve a part of the predicate or the order, and are not complete.
-    private func wantedIndexes(_ reading: StoreReading) -> [QueryExplanation.MissingIndex] {
+    /// Those that would serve a part of the predicate or the order, and are not complete.
+    private func wantedIndexes(
+        _ reading: StoreReading
+    ) throws(EngineError) -> [QueryExplanation.MissingIndex] {
         guard let type else { return [] }
-        let schema = reading.schema
-        let complete = reading.completeIndexes(of: type)
-        return wantedFields.compactMap { name, options in
-            guard let field = schema.columnNumber(name),
-                let kind = schema.columnKind(field, of: type)
-            else { return nil }
-            for option in options {
-                guard let form = option.form(kind, of: field) else { continue }
-                let isThere = complete.contains {
-                    $0.columns == [field]
-                        && ($0.form == form || $0.isUnique && option == .queryable)
-                }
-                return isThere ? nil : QueryExplanation.MissingIndex(field: name, option: option)
+        var missing: [QueryExplanation.MissingIndex] = []
+        for wanted in wantedFields {
+            guard let (option, form) = try wanted.index(ofType: type, reading),
+                let field = reading.schema.columnNumber(wanted.name)
+            else { continue }
+            let isThere = reading.completeIndexes(of: type).contains {
+                $0.columns == [field]
+                    && ($0.form == form || $0.isUnique && option == .queryable)
             }
-            return nil
+            let index = QueryExplanation.MissingIndex(field: wanted.name, option: option)
+            if !isThere, !missing.contains(index) { missing.append(index) }
         }
+        return missing
+    }
+}
+
+extension QueryPlan.WantedField {
+    /// The first of the options of which the rows tell what they have to.
+    fileprivate func index(
+        ofType type: UInt32, _ reading: StoreReading
+    ) throws(EngineError) -> (option: RecordIndex.Option, form: FieldIndex.Form)? {
+        let schema = reading.schema
+        guard let field = schema.columnNumber(name), let kind = schema.columnKind(field, of: type)
+        else { return nil }
+        let isBinary = schema.binaryColumns.contains(Schema.Column(type: type, field: field))
+        let part = try part?.numberingUsers(reading)
+        for option in options {
+            guard let form = option.form(kind, of: field) else { continue }
+            let index = FieldIndex(
+                number: 0, type: type, field: field, binaryColumns: isBinary ? [field] : [],
+                form: form)
+            if part?.paths([index], schema).isEmpty != true { return (option, form) }
+        }
+        return nil
     }
 }

@@ -188,19 +188,30 @@ struct QueryPlan: Sendable {
         return (path, kind.element)
     }
 
-    /// The fields that indexes would serve, each with the options of which one would do.
-    var wantedFields: [(name: String, options: [RecordIndex.Option])] {
-        let parts = predicate.conjuncts.flatMap {
-            part -> [(name: String, options: [RecordIndex.Option])] in
+    /// A field on which an index may help.
+    struct WantedField {
+        var name: String
+        /// Any of which may do.
+        var options: [RecordIndex.Option]
+        /// What the rows would have to tell; nil where they serve whatever they tell.
+        var part: RecordPredicate?
+    }
+
+    var wantedFields: [WantedField] {
+        let parts = predicate.conjuncts.flatMap { part -> [WantedField] in
             guard let options = part.wantedOptions else { return [] }
-            // A search may look into all fields of the type.
-            if case .search(let search) = part.form, search.field == nil {
-                return searchableFields.map { ($0, options) }
+            guard case .search(let search) = part.form else {
+                return part.fields.prefix(1).map {
+                    WantedField(name: $0.name, options: options, part: part)
+                }
             }
-            return part.fields.prefix(1).map { ($0.name, options) }
+            // It may look into all fields of the type.
+            return (search.field.map { [$0] } ?? searchableFields).map {
+                WantedField(name: $0, options: options)
+            }
         }
         guard let first = sorting.first, first.circle == nil else { return parts }
-        return parts + [(first.field, [.sortable])]
+        return parts + [WantedField(name: first.field, options: [.sortable])]
     }
 
     /// Fails where a field cannot be added up.

@@ -4,8 +4,8 @@ internal import StratusLanguage
 
 /// Something that is found out by looking at many records, a few at a time.
 protocol QueryWork: Sendable {
-    /// Looks at the next records, at most `count`. False once there is no more to do; after an error
-    /// nothing has changed.
+    /// Looks at the next records, at most `count`. False once there is no more to do. After an error
+    /// this is of no use: ``QueryProgress`` keeps the one of before.
     mutating func step(_ count: Int, of view: DatabaseView) throws(EngineError) -> Bool
 }
 
@@ -55,7 +55,7 @@ struct QueryRun: QueryWork {
     mutating func step(_ count: Int, of view: DatabaseView) throws(EngineError) -> Bool {
         let path = scan.path
         // What comes in order need not be read far beyond the page, but for rows of which few may stay.
-        let some = limit + limit / 4 + 2
+        let some = limit + limit / 16 + 2
         let least = path.intersected.isEmpty ? some : max(some, QueryStep.short)
         let count = path.order == nil ? count : min(count, least)
         let (window, isSorted) = (rows.window, plan.isSorted)

@@ -7,12 +7,13 @@ public struct QueryTotals: Sendable, Equatable {
     public internal(set) var count = 0
     /// How many of them have a value in the field, which is no list.
     public internal(set) var valueCount = 0
-    /// The sum of the numbers in the field: an integer where all are and it is not too large. Nil
-    /// where there are none.
+    /// The sum of the numbers in the field: an integer where all are and it is not too large, else
+    /// rounded, in no certain order. Nil where there are none.
     public internal(set) var sum: RecordValue?
-    /// The first value in the order of sorting; nil where there is none that has an order.
+    /// The first value in the order of sorting, of equal ones that of the first record in the store's
+    /// own order; nil where there is none that has an order.
     public internal(set) var minimum: RecordValue?
-    /// The last value in the order of sorting; nil where there is none that has an order.
+    /// The last value, likewise.
     public internal(set) var maximum: RecordValue?
 }
 
@@ -59,7 +60,10 @@ struct QuerySum: QueryWork {
                 true
             } _: { candidate in
                 guard plan.key(of: candidate.record) != nil else { return }
-                sum.add(field.flatMap { candidate.record[$0] })
+                sum.add(
+                    field.flatMap { candidate.record[$0] },
+                    at: QueryPosition(
+                        key: SortKey(), zone: candidate.zone, name: candidate.name))
             }
             source = .records(scan, plan)
             return isMore
@@ -76,8 +80,8 @@ struct RunningTotals {
     /// Of the integers, which are too few to overflow it, and of the other numbers.
     private var integers: Int128?
     private var reals: Double?
-    private var least: SortKey?
-    private var greatest: SortKey?
+    private var least: Extreme?
+    private var greatest: Extreme?
     /// Of strings.
     private let equality: TextEquality
 
@@ -86,8 +90,19 @@ struct RunningTotals {
     /// Adds so many records, without a field.
     mutating func add(count: Int) { found.count += count }
 
-    /// Adds a record, by its value in the field.
-    mutating func add(_ value: RecordValue?) {
+    private struct Extreme {
+        var key: SortKey
+        /// Of the record that has it.
+        var place: QueryPosition?
+
+        func isBefore(_ place: QueryPosition?) -> Bool {
+            if let own = self.place, let place { own < place } else { true }
+        }
+    }
+
+    /// Adds a record, by its value in the field and its place in the store's own order; nil: equal values
+    /// are the same.
+    mutating func add(_ value: RecordValue?, at place: QueryPosition? = nil) {
         found.count += 1
         guard let value else { return }
         if case .list = value { return }
@@ -100,8 +115,13 @@ struct RunningTotals {
         var key = SortKey()
         key.append(PredicateValue(value), equality)
         guard key.beginsWithValue else { return }
-        if least.map({ key < $0 }) ?? true { (least, found.minimum) = (key, value) }
-        if greatest.map({ $0 < key }) ?? true { (greatest, found.maximum) = (key, value) }
+        let new = Extreme(key: key, place: place)
+        if least.map({ key < $0.key || key == $0.key && !$0.isBefore(place) }) ?? true {
+            (least, found.minimum) = (new, value)
+        }
+        if greatest.map({ $0.key < key || key == $0.key && !$0.isBefore(place) }) ?? true {
+            (greatest, found.maximum) = (new, value)
+        }
     }
 
     var totals: QueryTotals {

@@ -28,17 +28,19 @@ extension Database {
     ///   - resultsLimit: the most records in the page; the store may stop earlier.
     ///   - skippingDamaged: gives the records that can be read, and says in ``RecordPage/skipped``
     ///     which cannot. Without it one that is damaged ends the call.
+    ///   - reversed: begins with the last one. A cursor is good for the direction of its page: in the
+    ///     other one it leads back through that page.
     /// - Throws: ``StoreError`` with `zoneNotFound`, `invalidArguments` where the cursor is another
     ///   zone's, and with the cause ``StoreError/Cause/damaged``.
     public nonisolated(nonsending) func records(
         inZoneWith id: RecordZone.ID, type: String? = nil, desiredKeys: [String]? = nil,
         resultsLimit: Int? = nil, from cursor: RecordPage.Cursor? = nil,
-        skippingDamaged: Bool = false
+        skippingDamaged: Bool = false, reversed: Bool = false
     ) async throws(StoreError) -> RecordPage {
         try await read { view throws(EngineError) in
             try view.records(
                 inZoneWith: id, type: type, desiredKeys: desiredKeys, resultsLimit: resultsLimit,
-                from: cursor, skippingDamaged: skippingDamaged)
+                from: cursor, skippingDamaged: skippingDamaged, reversed: reversed)
         }
     }
 }
@@ -48,10 +50,11 @@ extension DatabaseView {
     func records(
         inZoneWith id: RecordZone.ID, type: String? = nil, desiredKeys: [String]? = nil,
         resultsLimit: Int? = nil, from cursor: RecordPage.Cursor? = nil,
-        skippingDamaged: Bool = false
+        skippingDamaged: Bool = false, reversed: Bool = false
     ) throws(EngineError) -> RecordPage {
         try page(
-            ofZoneWith: id, desiredKeys, resultsLimit, from: cursor, skippingDamaged
+            ofZoneWith: id, desiredKeys, resultsLimit, from: cursor, skippingDamaged,
+            reversed ? .backward : .forward
         ) { zone, reading in
             guard let type else { return KeySpace.records.key(zone: zone) }
             return reading.schema.number(type).map {
@@ -78,6 +81,7 @@ extension DatabaseView {
     private func page(
         ofZoneWith id: RecordZone.ID, _ desiredKeys: [String]?, _ resultsLimit: Int?,
         from cursor: RecordPage.Cursor?, _ skippingDamaged: Bool,
+        _ direction: IndexDirection = .forward,
         _ prefix: (UInt32, StoreReading) -> IndexKey?
     ) throws(EngineError) -> RecordPage {
         let reading = try reading
@@ -88,8 +92,9 @@ extension DatabaseView {
         }
         guard let prefix = prefix(zone.number, reading) else { return RecordPage() }
         let limit = Page(resultsLimit).limit
-        let (places, next) = try reading.places(prefix, zone.number, from: cursor, limit) {
-            name throws(EngineError) in
+        let (places, next) = try reading.places(
+            prefix, zone.number, direction, from: cursor, limit
+        ) { name throws(EngineError) in
             try shared?.mayRead(name, self, reading) ?? true
         }
         var skipped = SkippedDamage(isAllowed: skippingDamaged)
@@ -108,16 +113,21 @@ extension DatabaseView {
 extension StoreReading {
     /// Living records whose keys begin with `prefix`, which ends before the hash of the name.
     func places(
-        _ prefix: IndexKey, _ zone: UInt32, from cursor: RecordPage.Cursor?, _ limit: Int,
+        _ prefix: IndexKey, _ zone: UInt32, _ direction: IndexDirection = .forward,
+        from cursor: RecordPage.Cursor?, _ limit: Int,
         where mayRead: (Hash128) throws(EngineError) -> Bool = { _ in true }
     ) throws(EngineError) -> (places: [EntryLocation], next: RecordPage.Cursor?) {
-        let range = prefix.asPrefix
+        var range = prefix.asPrefix
         let isRecords = prefix == KeySpace.records.key(zone: zone)
-        let first = cursor.map { prefix.appending($0.high).appending($0.low) } ?? range.lowerBound
+        if let first = cursor.map({ prefix.appending($0.high).appending($0.low) }) {
+            range =
+                direction == .forward
+                ? first..<range.upperBound : range.lowerBound..<first.afterPrefix
+        }
         var places: [EntryLocation] = []
         var length = 0
         var next: RecordPage.Cursor?
-        try scan(first..<range.upperBound) { key, value throws(EngineError) in
+        try scan(range, direction) { key, value throws(EngineError) in
             // A record of another type may have taken the name.
             if EntryLocation(value).isDeleted { return true }
             let name = Hash128(

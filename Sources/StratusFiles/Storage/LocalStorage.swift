@@ -87,12 +87,12 @@ package final class LocalStorage: Storage {
     }
 
     package func openUnchanging(_ name: String) throws(StorageError) -> any StorageFile {
-        let file = try open(name)
-        guard maps else { return file }
         let opened = try descriptors.open(name)
+        let length = try opened.status().length
+        let file = LocalFile(opened, length: length, descriptors, policy: policy)
         // Where the system refuses it, calls do as well.
-        guard let mapping = try? opened.map(length: file.length) else { return file }
-        return MappedFile(file, mapping)
+        guard maps, let mapping = try? opened.map(length: length) else { return file }
+        return MappedFile(file, mapping) ?? file
     }
 
     package func put(_ name: String, _ bytes: [UInt8]) throws(StorageError) {

@@ -13,10 +13,13 @@ final class MappedFile: LayeredFile {
     /// In bytes; that of the system may be larger.
     private static let pageLength = 4096
 
-    init(_ under: any StorageFile, _ mapping: any FileMapping) {
+    /// Nil where there is no memory to note what was read of so long a file.
+    init?(_ under: any StorageFile, _ mapping: any FileMapping) {
+        guard let read = AtomicBits(count: (under.length + Self.pageLength - 1) / Self.pageLength)
+        else { return nil }
         self.under = under
         self.mapping = mapping
-        read = AtomicBits(count: (under.length + Self.pageLength - 1) / Self.pageLength)
+        self.read = read
     }
 
     func read(_ range: Range<Int>, _ mode: ReadMode) throws(StorageError) -> [UInt8] {

@@ -18,8 +18,7 @@ package protocol Storage: AnyObject, Sendable {
     /// Opens a file for reading and, by the writer, for appending.
     func open(_ name: String) throws(StorageError) -> any StorageFile
 
-    /// The same of a file that is only read from now on, as often as others: it may be read in another
-    /// way.
+    /// The same of a file that does not change any more, which may be read in another way then.
     func openUnchanging(_ name: String) throws(StorageError) -> any StorageFile
 
     /// Whether such files are read as memory, so that there is no use in keeping what was read of them.

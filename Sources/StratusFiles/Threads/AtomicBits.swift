@@ -7,13 +7,13 @@ final class AtomicBits: Sendable {
     private let address: UInt
     private let count: Int
 
-    /// Of numbers below `count`.
+    /// Of numbers below `count`; nil where there is no memory for it.
     ///
     /// Safe: zeros are atomic words that hold 0.
-    init(count: Int) {
+    init?(count: Int) {
         let wordCount = max(1, (count + 63) / 64)
         guard let memory = unsafe calloc(wordCount, MemoryLayout<Atomic<UInt64>>.stride) else {
-            preconditionFailure("no memory for \(count) bits")
+            return nil
         }
         address = UInt(bitPattern: memory)
         self.count = count

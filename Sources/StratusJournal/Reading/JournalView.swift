@@ -176,16 +176,17 @@ package struct JournalView: Sendable {
             }
             let start = places[first].offset.bytes(since: segment.base)
             let (last, length) = places[next - 1]
-            let read = Result { () throws(JournalError) in
-                try self.read(start..<last.bytes(since: segment.base) + length, of: segment, mode)
-            }
+            let bytes = try? read(
+                start..<last.bytes(since: segment.base) + length, of: segment, mode)
             for number in first..<next {
                 let (offset, length) = places[number]
                 let place = offset.bytes(since: segment.base) - start
-                let entry = Result { () throws(JournalError) in
-                    try self.entry(at: offset, read.get(), place..<place + length, in: segment)
+                let found = Result { () throws(JournalError) in
+                    // What cannot be read together may be had one by one, and says what is wrong.
+                    guard let bytes else { return try entry(at: offset, frameLength: length, mode) }
+                    return try entry(at: offset, bytes, place..<place + length, in: segment)
                 }
-                guard body(number, entry) else { return }
+                guard body(number, found) else { return }
             }
             first = next
         }

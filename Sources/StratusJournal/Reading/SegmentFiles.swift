@@ -6,9 +6,25 @@ package final class SegmentFiles: Sendable {
     private let storage: any Storage
     private let storeID: StoreID
     private let cache: BlockCache?
-    private let files = Mutex<[JournalOffset: any StorageFile]>([:])
+    private let files = Mutex<[Key: any StorageFile]>([:])
     /// By their numbers: such a segment may begin where another one does.
     private let compacted = Mutex<[UInt64: CompactedFile]>([:])
+
+    /// A segment, and whether it may still change: views of before it was full show it so.
+    private struct Key: Hashable {
+        var base: JournalOffset
+        var isActive: Bool
+
+        init(_ segment: Manifest.Segment) {
+            base = segment.base
+            isActive = segment.state == .active
+        }
+
+        init(_ base: JournalOffset, isActive: Bool) {
+            self.base = base
+            self.isActive = isActive
+        }
+    }
 
     init(in storage: any Storage, of storeID: StoreID, cache: BlockCache?) {
         self.storage = storage
@@ -16,7 +32,8 @@ package final class SegmentFiles: Sendable {
         self.cache = cache
     }
 
-    /// Where entries of a segment are kept that were read one by one, each under its offset; nil: nowhere.
+    /// Where entries of a segment are kept that were read one by one, each under its offset; nil:
+    /// nowhere, since the file is read as memory.
     func cache(of segment: Manifest.Segment) -> BlockCache? {
         storage.maps && segment.state != .active && !segment.isCompacted ? nil : cache
     }
@@ -26,7 +43,8 @@ package final class SegmentFiles: Sendable {
     func file(
         of segment: Manifest.Segment, _ mode: ReadMode
     ) throws(JournalError) -> any StorageFile {
-        if let file = files.withLock({ $0[segment.base] }) { return file }
+        let key = Key(segment)
+        if let file = files.withLock({ $0[key] }) { return file }
         guard mode == .blocking else {
             throw .storage(StorageError(.notResident, file: segment.fileName))
         }
@@ -34,8 +52,8 @@ package final class SegmentFiles: Sendable {
         // first one's.
         let file = try open(segment)
         return files.withLock { files in
-            if let other = files[segment.base] { return other }
-            files[segment.base] = file
+            if let other = files[key] { return other }
+            files[key] = file
             return file
         }
     }
@@ -60,8 +78,10 @@ package final class SegmentFiles: Sendable {
     func forget(_ name: String) {
         // Released, and perhaps closed, outside the lock.
         if let base = SegmentHeader.base(ofFile: name) {
-            let file = files.withLock { $0.removeValue(forKey: base) }
-            withExtendedLifetime(file) {}
+            let gone = files.withLock { files in
+                [true, false].map { files.removeValue(forKey: Key(base, isActive: $0)) }
+            }
+            withExtendedLifetime(gone) {}
         } else if let number = CompactedHeader.number(ofFile: name) {
             compacted.withLock { $0.removeValue(forKey: number) }?.forget()
         }
@@ -69,7 +89,7 @@ package final class SegmentFiles: Sendable {
 
     /// Takes the file of a segment that was just made.
     func add(_ file: any StorageFile, of segment: Manifest.Segment) {
-        files.withLock { $0[segment.base] = file }
+        files.withLock { $0[Key(segment)] = file }
     }
 
     private func open(_ segment: Manifest.Segment) throws(JournalError) -> any StorageFile {

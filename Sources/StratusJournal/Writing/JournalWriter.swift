@@ -340,8 +340,6 @@ extension JournalWriter {
         next.generation += 1
         next.changeLast { $0.reopen() }
         let number = next.segments.count - 1
-        // It was opened as one that does not change.
-        view.files.forget(last.fileName)
         let file = try view.files.file(of: next.segments[number], .blocking)
         try put(next)
         view.relist(number, as: active)
@@ -372,12 +370,9 @@ extension JournalWriter {
             if case .storage = error { _ = try? storage.delete(header.fileName) }
             throw error
         }
-        // The one before has an end now, and does not change any more.
+        // The one before has an end now.
         let count = view.segments.count
-        if count > 0 {
-            view.relist(count - 1, as: manifest.segments[count - 1])
-            view.files.forget(manifest.segments[count - 1].fileName)
-        }
+        if count > 0 { view.relist(count - 1, as: manifest.segments[count - 1]) }
         view.add(header.manifestSegment)
         view.files.add(new, of: header.manifestSegment)
         file = new

@@ -66,7 +66,8 @@ struct CrashRun {
         let disk = SimulatedDisk(options: options)
         disk.keepsCrashPoints = true
         disk.logsCalls = true
-        var store = TestStore(on: disk, seed: seed, preamble: [1, 2, 3, 4, 5])
+        var store = TestStore(
+            on: disk, seed: seed, preamble: [1, 2, 3, 4, 5], maps: seed % 2 == 1)
         let durabilities = [Durability.full, .full, .interval(milliseconds: 1), .none]
         store.durability = durabilities[generator.below(durabilities.count)]
         store.policy.reservation = generator.oneIn(2) ? 16 << 10 : 4 << 20

@@ -20,7 +20,8 @@ struct CrashTrial {
         generator = SeededGenerator(seed: generator.next() &+ UInt64(number))
         disk = point.crashed(seed: generator.next())
         disk.options.capacity = nil
-        store = TestStore(on: disk, seed: seed ^ 0xffff, preamble: run.store.preamble)
+        store = TestStore(
+            on: disk, seed: seed ^ 0xffff, preamble: run.store.preamble, maps: seed % 2 == 1)
         store.policy = run.store.policy
         store.options.groupLimit = run.store.options.groupLimit
         store.durability = run.store.durability

@@ -31,7 +31,7 @@ struct TakenStoreTests {
 
         init(seed: UInt64) throws {
             generator = SeededGenerator(seed: seed)
-            var store = TestStore(seed: seed, preamble: [4])
+            var store = TestStore(seed: seed, preamble: [4], maps: seed % 2 == 1)
             store.policy.reservation = generator.oneIn(2) ? 16 << 10 : 4 << 20
             store.options.groupLimit = generator.oneIn(2) ? 4 << 10 : 1 << 20
             self.store = store

@@ -272,7 +272,7 @@ struct CompactionTests {
         async throws
     {
         for seed in 0..<8 {
-            var store = SmallStore(seed: UInt64(seed))
+            var store = SmallStore(seed: UInt64(seed), maps: seed % 2 == 1)
             store.durability = .none
             let container = try store.open()
             try await database(container).save(RecordZone(zoneID: Self.zone))
@@ -325,7 +325,7 @@ struct CompactionTests {
     {
         var lostCount = 0
         for seed in 0..<12 {
-            var store = SmallStore(seed: UInt64(seed))
+            var store = SmallStore(seed: UInt64(seed), maps: seed % 2 == 1)
             store.durability = .none
             var container = try store.open()
             try await database(container).save(RecordZone(zoneID: Self.zone))

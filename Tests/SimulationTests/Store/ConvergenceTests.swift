@@ -166,7 +166,7 @@ struct ConvergenceRun {
 
     init(seed: UInt64) throws {
         generator = SeededGenerator(seed: seed)
-        store = SmallStore(seed: seed)
+        store = SmallStore(seed: seed, maps: seed % 2 == 1)
         container = try store.open()
     }
 

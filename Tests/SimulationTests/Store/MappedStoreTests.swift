@@ -33,6 +33,21 @@ struct MappedStoreTests {
         return container
     }
 
+    /// Saves more than a segment holds, and deletes it.
+    private func roll(_ container: Container) async throws {
+        let records = (0..<6).map { place in
+            var record = Record(
+                recordType: "Note",
+                recordID: Record.ID(recordName: "more\(place)", zoneID: Self.zone))
+            record["text"] = .string(String(repeating: "x", count: 15_000))
+            return record
+        }
+        for record in records { try await database(container).save(record) }
+        for record in records {
+            try await database(container).deleteRecord(withID: record.recordID)
+        }
+    }
+
     /// The names of the segments from which reading all of the feed reads by calls.
     private func called(_ container: Container, _ store: SmallStore) async throws -> Set<String> {
         let before = store.disk.log.count
@@ -53,7 +68,7 @@ struct MappedStoreTests {
     }
 
     @Test(arguments: [true, false])
-    func `a segment that is full is read by calls but once, also by who filled it`(
+    func `pages of full segments are read by calls but once, in the process that filled them, too`(
         maps: Bool
     ) async throws {
         let store = store(maps: maps)
@@ -65,7 +80,7 @@ struct MappedStoreTests {
             let all = Set(segments.map(\.fileName))
             let last = try #require(segments.last?.fileName)
             #expect(try await called(container, store) == all, "reopened: \(isReopened)")
-            // What is written on is read by calls always.
+            // The last segment changes again, and is read by calls.
             if isReopened {
                 try await database(container).save(
                     RecordZone(zoneID: RecordZone.ID(zoneName: "more")))
@@ -101,16 +116,42 @@ struct MappedStoreTests {
         try await container.close()
     }
 
-    @Test func `a reader maps, too, and shows what the writer saved`() async throws {
+    @Test func `states of before a segment was full do not keep later ones from mapping it`()
+        async throws
+    {
         let store = store(maps: true)
+        store.disk.logsCalls = true
         let container = try await filled(store)
+        let last = try #require(try store.manifest.segments.last?.fileName)
+        let snapshot = container.snapshot().privateDatabase(for: "alice")
+        try await roll(container)
+        #expect(try store.manifest.segments.last?.fileName != last)
+        // In this state the segment may still change.
+        let hash = try snapshot.contentHash()
+        _ = try await called(container, store)
+        #expect(try await !called(container, store).contains(last))
+        #expect(try snapshot.contentHash() == hash)
+        try await container.close()
+    }
+
+    @Test func `a reader maps, too, and segments that are filled meanwhile as well`() async throws {
+        let store = store(maps: true)
+        store.disk.logsCalls = true
+        let container = try await filled(store)
+        let reader = try store.openReadOnly()
+        let count = try store.manifest.segments.count
+        for _ in 0..<2 {
+            try await roll(container)
+            try await reader.refresh()
+        }
+        #expect(try store.manifest.segments.count > count + 1)
         let hash = try container.snapshot().privateDatabase(for: "alice").contentHash()
         try await container.close()
-        let reader = try store.openReadOnly()
-        for _ in 0..<2 {
-            #expect(
-                try reader.snapshot().privateDatabase(for: "alice").contentHash() == hash)
-        }
+        try await reader.refresh()
+        #expect(try reader.snapshot().privateDatabase(for: "alice").contentHash() == hash)
+        _ = try await called(reader, store)
+        let last = try #require(try store.manifest.segments.last?.fileName)
+        #expect(try await called(reader, store).isSubset(of: [last]))
         try await reader.close()
     }
 }

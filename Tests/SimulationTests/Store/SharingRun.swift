@@ -89,7 +89,7 @@ struct SharingRun {
     init(seed: UInt64, crashes: Bool = false) throws {
         generator = SeededGenerator(seed: seed)
         shape = Shape(seed: seed)
-        var store = SmallStore(seed: seed)
+        var store = SmallStore(seed: seed, maps: seed % 2 == 1)
         self.crashes = crashes
         if !crashes { store.durability = .none }
         self.store = store

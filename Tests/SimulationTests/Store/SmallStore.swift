@@ -20,10 +20,9 @@ struct SmallStore {
     /// The least there is: a memtable is written once it takes 128 KiB.
     static let memoryLimit = 1 << 20
 
-    /// - Parameter maps: nil: by the seed.
-    init(on disk: SimulatedDisk = SimulatedDisk(), seed: UInt64, maps: Bool? = nil) {
+    init(on disk: SimulatedDisk = SimulatedDisk(), seed: UInt64, maps: Bool = false) {
         self.disk = disk
-        self.maps = maps ?? (seed % 2 == 1)
+        self.maps = maps
         let time = Mutex<Int64>(1_700_000_000_000_000)
         let generator = Mutex(SeededGenerator(seed: seed))
         options.segmentLength = 64 << 10
@@ -62,7 +61,7 @@ struct SmallStore {
 
     /// The same store on a disk of its own, whose processes were killed.
     func copy(seed: UInt64) -> SmallStore {
-        var copy = SmallStore(on: SimulatedDisk(copying: disk), seed: seed)
+        var copy = SmallStore(on: SimulatedDisk(copying: disk), seed: seed, maps: maps)
         copy.directory = directory
         return copy
     }

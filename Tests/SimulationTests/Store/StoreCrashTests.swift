@@ -23,7 +23,7 @@ struct StoreCrashTests {
     private static let zone = RecordZone.ID(zoneName: "notes")
 
     private static func store(on disk: SimulatedDisk) -> SmallStore {
-        var store = SmallStore(on: disk, seed: seed)
+        var store = SmallStore(on: disk, seed: seed, maps: seed % 2 == 1)
         store.options.segmentLength = 256 << 10
         return store
     }

@@ -97,7 +97,7 @@ struct StoreRun {
     init(seed: UInt64) throws {
         self.seed = seed
         generator = SeededGenerator(seed: seed)
-        store = SmallStore(seed: seed)
+        store = SmallStore(seed: seed, maps: seed % 2 == 1)
         // What a power loss takes is another proof's matter: it only comes where nothing is lost.
         if generator.oneIn(4) { store.durability = .none }
         isStepped = !generator.oneIn(3)

@@ -40,6 +40,31 @@ import Testing
     }
 
     @Test(arguments: [
+        ("code = 'b'", "code"), ("code < 'b'", "code"), ("code =[n] 'b'", "code"),
+        ("code =[c] 'b'", nil), ("code BEGINSWITH[c] 'b'", nil), ("code =[d] 'b'", nil),
+        ("ANY tags = 'b'", "tags"), ("ALL tags = 'b'", nil), ("title =[c] 'b'", "title"),
+        ("title = 'b'", "title"), ("title =[d] 'b'", nil), ("title <[n] 'b'", nil),
+        ("code <[n] 'b'", "code"), ("number > 2", "number"), ("number > 2.5", nil),
+        ("number IN {1, 2.5}", nil),
+    ])
+    func `an index is proposed where one would serve`(text: String, field: String?) async throws {
+        let (container, database) = try await makeDatabase()
+        try await container.importSchema(
+            """
+            DEFINE SCHEMA
+            RECORD TYPE Note (code STRING, number INT64, tags LIST<STRING>, title STRING);
+            // stratus: COLLATION BINARY ON Note (code, tags)
+            """)
+        let missing = try await database.explanation(of: noteQuery(text)).missing
+        #expect(missing.map(\.field) == [field].compactMap(\.self))
+        for index in missing {
+            try await container.addIndex(on: index.field, of: "Note", index.option)
+        }
+        let explanation = try await database.explanation(of: noteQuery(text))
+        #expect(explanation.index?.fields.first == field && explanation.missing.isEmpty)
+    }
+
+    @Test(arguments: [
         ("code = 'ab'", ["ab"]), ("code != 'ab'", codes.filter { $0 != "ab" }),
         ("code < 'B'", ["", "A", "A\u{0}", "AB", "Ab"]), ("code >= 'aB'", ["aB", "ab", "b", "é"]),
         ("code BETWEEN {'Ab', 'aB'}", ["Ab", "B", "a", "aB"]),

@@ -20,10 +20,10 @@ package struct TestStore: Sendable {
 
     package init(
         on disk: SimulatedDisk = SimulatedDisk(), seed: UInt64 = 1, segmentLength: Int = 64 << 10,
-        preamble: [UInt8] = []
+        preamble: [UInt8] = [], maps: Bool = false
     ) {
         self.disk = disk
-        maps = seed % 2 == 1
+        self.maps = maps
         self.preamble = preamble
         let generator = Mutex(SeededGenerator(seed: seed))
         let time = Mutex<Int64>(1_700_000_000_000_000)

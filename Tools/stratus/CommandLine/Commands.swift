@@ -204,8 +204,8 @@ extension Command {
                 "only records whose FIELD is VALUE, upper and lower case told apart, or a list that "
                     + "has it; again: and others",
                 isRepeatable: true),
-            .limit("at most N records"), Option("count", "write only how many there are"),
-            .at, .skipDamaged,
+            .limit("at most N records"), Option("reverse", "the last one first"),
+            Option("count", "write only how many there are"), .at, .skipDamaged,
         ],
         examples: [
             Example(

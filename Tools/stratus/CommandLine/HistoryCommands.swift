@@ -9,16 +9,16 @@ extension Command {
     static let history = Command(
         "history", "list the versions of a record",
         details: """
-            Lists the versions of a record that the store keeps, the newest first, each with its \
-            offset, when and by whom it was saved, its change tag and its zone; also those from \
-            before it was moved, and deletions. With --json each comes with the record as it was. \
-            Which versions there are depends on the marks of the store and on its retention: \
-            'stratus mark' and 'stratus retention'.
+            Lists the versions of a record that the store keeps, the newest first or, with --reverse, \
+            the oldest, each with its offset, when and by whom it was saved, its change tag and its \
+            zone; also those from before it was moved, and deletions. With --json each comes with \
+            the record as it was. Which versions there are depends on the marks of the store and on \
+            its retention: 'stratus mark' and 'stratus retention'.
             """,
         arguments: [.store, .record],
         options: [
             .zone("the zone the record is in", isRequired: true),
-            .limit("at most N versions"), .at,
+            .limit("at most N versions"), Option("reverse", "the oldest version first"), .at,
         ],
         examples: [
             Example(

@@ -56,18 +56,32 @@ enum Past {
         let database = try await invocation.readDatabase(of: container)
         let recordID = try invocation.recordID(in: container)
         var left = try invocation.limit() ?? .max
-        var next: UInt64?
         try output.header(
             schema: "stratus.history/1", columns: "offset  date  user  tag  zone")
-        repeat {
-            let page = try database.history(
-                of: recordID, resultsLimit: min(left, 1000), before: next)
-            for version in page.versions {
-                try output.result("version", version.json, text: version.text)
-            }
-            left -= page.versions.count
-            next = page.nextOffset
-        } while next != nil && left > 0
+        func write(_ version: RecordVersion) throws {
+            guard left > 0 else { return }
+            left -= 1
+            try output.result("version", version.json, text: version.text)
+        }
+        guard invocation.has("reverse") else {
+            var next: UInt64?
+            repeat {
+                let page = try database.history(
+                    of: recordID, resultsLimit: min(left, 1000), before: next)
+                for version in page.versions { try write(version) }
+                next = page.nextOffset
+            } while next != nil && left > 0
+            return .ok
+        }
+        // Versions are found from the newest on: where pages begin is kept, and they are read once more.
+        var starts: [UInt64?] = [nil]
+        while let next = try database.history(
+            of: recordID, desiredKeys: [], resultsLimit: 1000, before: starts.last ?? nil
+        ).nextOffset { starts.append(next) }
+        for start in starts.reversed() where left > 0 {
+            let page = try database.history(of: recordID, resultsLimit: 1000, before: start)
+            for version in page.versions.reversed() { try write(version) }
+        }
         return .ok
     }
 

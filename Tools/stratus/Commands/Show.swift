@@ -91,7 +91,7 @@ enum Show {
     }
 
     static func records(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
-        try invocation.refuse("count", with: ["limit"])
+        try invocation.refuse("count", with: ["limit", "reverse"])
         let filter = try RecordFilter(invocation)
         let container = try await invocation.openStore()
         let database = try await invocation.readDatabase(of: container)
@@ -107,7 +107,8 @@ enum Show {
                 inZoneWith: zoneID, type: invocation.value("type"),
                 desiredKeys: isCount ? filter.fields : nil,
                 resultsLimit: filter.takesAll ? min(limit - found, 1000) : 1000, from: cursor,
-                skippingDamaged: invocation.has("skip-damaged"))
+                skippingDamaged: invocation.has("skip-damaged"),
+                reversed: invocation.has("reverse"))
             output.skipped(page.skipped)
             hasSkipped = hasSkipped || !page.skipped.isEmpty
             for record in page.records where found < limit && filter.takes(record) {

@@ -19,6 +19,7 @@ struct EntryPoint {
             case "subscriptions": try await SubscriptionCost.run(options.words)
             case "listeners": try await ListenerCost.run(options.words)
             case "indexes": try await IndexCost.run(options.words)
+            case "building": try await IndexBuild.run(options.words)
             case "queries": try await QueryCost.run(options.words)
             case "sharing": try await SharingCost.run(options.words)
             case "one": try await one(try options.setting())
