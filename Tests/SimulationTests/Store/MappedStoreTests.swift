@@ -14,17 +14,20 @@ struct MappedStoreTests {
         container.privateDatabase(for: "alice")
     }
 
+    private func note(_ name: String, _ text: String) -> Record {
+        var record = Record(
+            recordType: "Note", recordID: Record.ID(recordName: name, zoneID: Self.zone))
+        record["text"] = .string(text)
+        return record
+    }
+
     /// A store of several segments.
     private func filled(_ store: SmallStore) async throws -> Container {
         let container = try store.open()
         try await database(container).save(RecordZone(zoneID: Self.zone))
         for part in 0..<20 {
             let records = (0..<10).map { place in
-                var record = Record(
-                    recordType: "Note",
-                    recordID: Record.ID(recordName: "r\(part)-\(place)", zoneID: Self.zone))
-                record["text"] = .string(String(repeating: "\(place)", count: 2_000))
-                return record
+                note("r\(part)-\(place)", String(repeating: "\(place)", count: 2_000))
             }
             let result = try await database(container).modifyRecords(
                 saving: records, savePolicy: .allKeys)
@@ -36,11 +39,7 @@ struct MappedStoreTests {
     /// Saves more than a segment holds, and deletes it.
     private func roll(_ container: Container) async throws {
         let records = (0..<6).map { place in
-            var record = Record(
-                recordType: "Note",
-                recordID: Record.ID(recordName: "more\(place)", zoneID: Self.zone))
-            record["text"] = .string(String(repeating: "x", count: 15_000))
-            return record
+            note("more\(place)", String(repeating: "x", count: 15_000))
         }
         for record in records { try await database(container).save(record) }
         for record in records {
