@@ -73,7 +73,8 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
-            name: "StratusGateway", dependencies: ["Stratus", "StratusBytes"],
+            name: "StratusGateway",
+            dependencies: ["Stratus", "StratusLanguage", "StratusFiles", "StratusBytes"],
             swiftSettings: settings),
         .executableTarget(
             name: "StratusTool",

@@ -3,12 +3,16 @@
 #include "CLinux.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 int clinux_openat(int directory, const char *name, int flags, uint32_t mode) {
@@ -92,4 +96,69 @@ void clinux_set_heap(int mapped, int kept) {
 
 const char *clinux_error_text(int number) {
     return strerrordesc_np(number);
+}
+
+// A zero byte before the name makes it one that is no path.
+static int local_socket(const char *name, size_t length, struct sockaddr_un *address) {
+    if (length >= sizeof address->sun_path) return -ENAMETOOLONG;
+    memset(address, 0, sizeof *address);
+    address->sun_family = AF_UNIX;
+    memcpy(address->sun_path + 1, name, length);
+    int result = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    return result < 0 ? -errno : result;
+}
+
+static socklen_t local_length(size_t length) {
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
+}
+
+static int closing(int file, int error) {
+    close(file);
+    return -error;
+}
+
+// In seconds; 0: none.
+static void set_limits(int file, int sending, int receiving) {
+    struct timeval limit = {.tv_sec = sending};
+    setsockopt(file, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    limit.tv_sec = receiving;
+    setsockopt(file, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+}
+
+int clinux_listen_local(const char *name, size_t length) {
+    struct sockaddr_un address;
+    int file = local_socket(name, length, &address);
+    if (file < 0) return file;
+    if (bind(file, (struct sockaddr *)&address, local_length(length)) < 0 || listen(file, 16) < 0)
+        return closing(file, errno);
+    return file;
+}
+
+int clinux_connect_local(const char *name, size_t length) {
+    struct sockaddr_un address;
+    int file = local_socket(name, length, &address);
+    if (file < 0) return file;
+    // Where many wait to be accepted, this one does no longer than so.
+    set_limits(file, 10, 0);
+    int result;
+    do {
+        result = connect(file, (struct sockaddr *)&address, local_length(length));
+    } while (result < 0 && errno == EINTR);
+    return result < 0 ? closing(file, errno) : file;
+}
+
+int clinux_accept_local(int listener) {
+    int result = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    if (result < 0) return -errno;
+    // Who does not read answers, or asks nothing, is waited for no longer than so.
+    set_limits(result, 10, 60);
+    return result;
+}
+
+int clinux_peer_user(int socket, uint32_t *user) {
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0) return -errno;
+    *user = peer.uid;
+    return 0;
 }

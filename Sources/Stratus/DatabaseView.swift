@@ -91,6 +91,9 @@ struct DatabaseView: Sendable {
         _ id: RecordZone.ID, _ reading: StoreReading
     ) throws(EngineError) -> UsedZone? {
         try check(id)
+        guard reading.selection?.contains(id.zoneName, of: owner(of: id)) ?? true else {
+            throw .refused(.zoneNotSelected(id))
+        }
         var place: ZonePlace?
         if let database = try reading.database(of: id, in: scope) {
             let value = try reading.value(.zone(database, reading.hash(id.zoneName)))
@@ -105,6 +108,24 @@ struct DatabaseView: Sendable {
         if let place, place.isAlive { return UsedZone(place: place, shared: nil) }
         if id.isDefault { return nil }
         throw .refused(.noZone(id, place))
+    }
+
+    /// Of a zone as the caller names it; nil: it is one of the public database.
+    private func owner(of id: RecordZone.ID) -> UserID? {
+        switch scope {
+        case .public: nil
+        case .private(let owner): owner
+        case .shared: UserID(recordName: id.ownerName)
+        }
+    }
+
+    /// What is asked of a whole database an archive of some zones cannot answer.
+    func checkHasAll() throws(EngineError) {
+        guard try reading.selection?.containsAll(of: scope) ?? true else {
+            throw .refused(
+                .zoneNotFound,
+                "the archive was made without some zones of the database: ask for one that it has")
+        }
     }
 
     /// What the caller sees of another user's zone; nil where the zone is the caller's own or that of

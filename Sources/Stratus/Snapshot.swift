@@ -61,6 +61,14 @@ public final class Snapshot: Sendable {
         DatabaseSnapshot(self, .shared(user: container.userID(user)), container.host(user))
     }
 
+    /// Whether it has what there is of a zone. False for a zone that an archive was made without:
+    /// whether there was such a zone is then not known.
+    ///
+    /// - Parameter owner: of the zone; nil: it is one of the public database.
+    public func covers(zone name: String, of owner: String?) -> Bool {
+        state.selection?.contains(name, of: owner.map(container.userID)) ?? true
+    }
+
     /// The state that it looks into: of a container that was opened for reading always the same.
     var state: StoreState { fixed ?? container.state }
 

@@ -66,6 +66,7 @@ package struct ArchiveDirectory {
             let base = try find(baseID) {
                 $0.table.end == table.start && $0.table.storeID == table.storeID
                     && $0.table.lineage == table.lineage
+                    && $0.table.selection == table.selection
             }
             guard let base else {
                 throw ArchiveDamage(.archive(.base), file: own.name, byte: 0)

@@ -19,6 +19,37 @@ package struct ArchiveTable: Equatable, Sendable {
         }
     }
 
+    /// What an archive of some zones has: one of them, or all of a database.
+    package struct Selected: Hashable, Sendable {
+        /// The user record name of the owner; empty: the public database.
+        package var owner: String
+        /// Empty: all zones of the database.
+        package var zone: String
+
+        package init(owner: String, zone: String) {
+            self.owner = owner
+            self.zone = zone
+        }
+
+        /// The order in a table: byte by byte, of the owner and then of the zone.
+        package func precedes(_ other: Selected) -> Bool {
+            owner == other.owner
+                ? zone.utf8.lexicographicallyPrecedes(other.zone.utf8)
+                : owner.utf8.lexicographicallyPrecedes(other.owner.utf8)
+        }
+
+        /// Whether the owner is none, or looks like one.
+        fileprivate var isValid: Bool {
+            if owner.isEmpty { return true }
+            let digits = owner.utf8.dropFirst()
+            return owner.utf8.first == UInt8(ascii: "_") && digits.count == 32
+                && digits.allSatisfy {
+                    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+                        || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
+                }
+        }
+    }
+
     /// A file of the store. What no part holds of it reads as zero.
     package struct File: Hashable, Sendable {
         package var name: String
@@ -53,6 +84,8 @@ package struct ArchiveTable: Equatable, Sendable {
     package var lastTime: Int64
     package var made: Int64
     package var zones: [Zone] = []
+    /// Empty: the whole store.
+    package var selection: [Selected] = []
     package internal(set) var files: [File] = []
     package internal(set) var parts: [Part] = []
 
@@ -105,6 +138,11 @@ package struct ArchiveTable: Equatable, Sendable {
             writer.uint8(zone.hash == nil ? 0 : 1)
             if let hash = zone.hash { writer.append(hash) }
         }
+        writer.varint(selection.count)
+        for selected in selection {
+            writer.countedText(selected.owner)
+            writer.countedText(selected.zone)
+        }
         writer.varint(files.count)
         for file in files {
             writer.countedText(file.name)
@@ -143,6 +181,7 @@ package struct ArchiveTable: Equatable, Sendable {
             start <= end, floor <= end, end < Self.offsetLimit, baseID != nil || start == 0
         else { throw .value("table") }
         try readZones(bytes, &cursor)
+        try readSelection(bytes, &cursor)
         try readFiles(bytes, &cursor)
         try readParts(bytes, &cursor)
         try cursor.end(bytes)
@@ -159,6 +198,21 @@ package struct ArchiveTable: Equatable, Sendable {
             guard flag < 2 else { throw .newer("flags") }
             let hash = flag == 0 ? nil : bytes.array(in: try cursor.range(bytes, count: 32))
             zones.append(Zone(owner: owner, name: name, recordCount: count, hash: hash))
+        }
+    }
+
+    /// Each item stands once, in their order.
+    private mutating func readSelection(
+        _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
+    ) throws(FormatError) {
+        for _ in 0..<(try cursor.count(bytes, upTo: bytes.count / 2)) {
+            let selected = Selected(
+                owner: try cursor.text(bytes, upTo: Self.nameLimit),
+                zone: try cursor.text(bytes, upTo: Self.nameLimit))
+            guard selected.isValid, selection.last?.precedes(selected) ?? true else {
+                throw .value("table")
+            }
+            selection.append(selected)
         }
     }
 

@@ -190,8 +190,11 @@ package final class Engine: Sendable {
     /// Where the caller takes the steps: tells readers in other processes up to where the journal
     /// is durable. The engine's thread does so by itself, 2 ms after the last commit.
     package func announceDurable() {
-        if driver == .caller { _ = committer.idle(now: Clock.monotonicNanoseconds) }
+        if driver == .caller { announceDurableNow() }
     }
+
+    /// The same at once, whoever takes the steps. Writes to the journal.
+    package func announceDurableNow() { _ = committer.idle(now: Clock.monotonicNanoseconds) }
 
     /// How many commits wait for the next group.
     package var queueDepth: Int { queue.depth }

@@ -1,3 +1,5 @@
+package import Stratus
+
 /// What a client asks, as one line of JSON says it.
 public struct GatewayRequest: Sendable, Equatable {
     /// Which database is meant.
@@ -39,6 +41,21 @@ public struct GatewayRequest: Sendable, Equatable {
     }
 }
 
+extension GatewayRequest {
+    /// As one line of JSON in UTF-8, without its end.
+    package var bytes: [UInt8] {
+        var object: JSONObject = ["id": id]
+        object.append("as", user.map(JSONValue.string))
+        object.append("device", device.map(JSONValue.string))
+        object.append("database", .string(database.rawValue))
+        object.append("call", .string(call))
+        object.append("body", .object(body))
+        var writer = JSONWriter()
+        writer.append(.object(object))
+        return writer.bytes
+    }
+}
+
 /// What a client is answered.
 public struct GatewayResponse: Sendable, Equatable {
     /// That of the request.
@@ -61,6 +78,74 @@ public struct GatewayResponse: Sendable, Equatable {
         var writer = JSONWriter()
         writer.append(.object(object))
         return writer.bytes
+    }
+}
+
+extension GatewayResponse: JSONBody {
+    enum Key: String { case id, status, line, body }
+
+    init(_ keys: JSONKeys<Key>) throws(Mismatch) {
+        id = keys.given(.id) ?? .null
+        status = try keys.required(.status)
+        line = try keys.optional(.line)
+        body = try keys.required(.body)
+    }
+
+    /// What another process was answered, from a line of JSON.
+    ///
+    /// - Throws: ``StoreError`` with `invalidArguments` where it is no answer.
+    package init(line: [UInt8]) throws(StoreError) {
+        let json: JSONValue
+        do throws(JSONError) {
+            json = try JSONReader.read(line.span)
+        } catch {
+            throw StoreError(.invalidArguments, "no JSON: \(error.reason)")
+        }
+        do throws(Mismatch) {
+            self = try GatewayResponse(json)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// The body or, where the call was refused, why.
+    package func get() throws(StoreError) -> JSONObject {
+        if status == 200 { return body }
+        throw StoreError(refusal: body)
+    }
+}
+
+extension StoreError {
+    /// What an object says that stands for an error: its code, its reason and what it is about. Of an
+    /// error of several items it is the first that is the reason of others.
+    package init(refusal: JSONObject) {
+        func text(_ object: JSONObject, _ name: String) -> String? {
+            if case .string(let text)? = object[name] { text } else { nil }
+        }
+        var object = refusal
+        if case .array(let errors)? = refusal["partialErrors"] {
+            let parts = errors.compactMap { if case .object(let part) = $0 { part } else { nil } }
+            object = parts.first { !Self.isOfBatch($0) } ?? refusal
+        }
+        var code = Code.internalError
+        if case .integer(let number)? = object["ckErrorCode"] { code = Code(rawValue: number) }
+        self.init(code, text(object, "reason") ?? "the service gave no reason")
+        switch text(object, "cause") {
+        case Cause.damaged.name: cause = .damaged
+        case Cause.newerFormat.name: cause = .newerFormat
+        case Cause.poisoned.name: cause = .poisoned
+        default: break
+        }
+        if let name = text(object, "recordName") {
+            item = .record(Record.ID(recordName: name))
+        } else if case .object(let zone)? = object["zoneID"], let name = text(zone, "zoneName") {
+            item = .zone(RecordZone.ID(zoneName: name))
+        }
+    }
+
+    /// Whether an object stands for an error that another one of its batch is the reason of.
+    package static func isOfBatch(_ refusal: JSONObject) -> Bool {
+        refusal["ckErrorCode"] == .integer(Code.batchRequestFailed.rawValue)
     }
 }
 

@@ -33,6 +33,37 @@ extension SampleMaker {
         return maker
     }
 
+    /// Of one zone of a store that has others, shared ones too: a full archive, and one of what changed.
+    private static func selection() async throws -> SampleMaker {
+        let maker = SampleMaker(seed: 52)
+        try maker.disk.process().makeDirectory(folder)
+        let container = try maker.open()
+        let alice = container.privateDatabase(for: "alice")
+        let bob = container.privateDatabase(for: "bob")
+        let other = RecordZone.ID(zoneName: "plans")
+        try await bob.save(RecordZone(zoneID: other))
+        let plan = Record(
+            recordType: "Note", recordID: Record.ID(recordName: "plan", zoneID: other))
+        let share = Share(
+            rootRecord: plan, shareID: Record.ID(recordName: "share", zoneID: other))
+        _ = try await bob.modifyRecords(saving: [plan, share.record])
+        try await maker.fill(alice, saves: 4, length: 200)
+        try await alice.save(
+            maker.record("photo", ["file": .asset(Asset(data: maker.bytes(1, count: 5_000)))]))
+        var map = Record(
+            recordType: "Note", recordID: Record.ID(recordName: "map", zoneID: other))
+        map["file"] = .asset(Asset(data: maker.bytes(3, count: 4_000)))
+        try await bob.save(map)
+        let full = try await container.backup(
+            of: [.zone(zone.zoneName, of: "alice")], to: folder + "/full.archive")
+        try await alice.deleteRecord(withID: Record.ID(recordName: "note-2", zoneID: zone))
+        try await maker.fill(alice, saves: 2, from: 4, length: 100)
+        try await bob.deleteRecordZone(withID: other)
+        try await container.backup(to: folder + "/since.archive", since: full)
+        try await container.close()
+        return maker
+    }
+
     private func bytes(_ number: Int, count: Int) -> Data {
         filling(number, count: count).bytesValue ?? Data()
     }
@@ -63,9 +94,8 @@ extension SampleMaker {
         // Behind two identities of 16 bytes, seven numbers of 8 and one of 2.
         var newerFlags = full
         newerFlags[table + 90] |= 2
-        let foot = full.count - 64
-        let digest = SHA256.hash(Array(newerFlags[..<64] + newerFlags[table..<foot]))
-        newerFlags.replaceSubrange(foot..<foot + 32, with: digest)
+        resign(&newerFlags)
+        let selection = try await selection().archives
         let restored = try await restored(chain)
         let manifest = restored.keys.filter { $0.hasPrefix(Manifest.filePrefix) }.max() ?? ""
         var ancestor = restored
@@ -74,6 +104,7 @@ extension SampleMaker {
             "damaged/manifest-ancestor": ancestor,
             "valid/archive": ["full.archive": full], "valid/archive-chain": files,
             "valid/archive-history": try await SampleMaker.chain(history: true).archives,
+            "valid/archive-selection": selection,
             "valid/restored": restored,
             "damaged/archive-short": ["full.archive": Array(full.dropLast())],
             "damaged/archive-magic": changed(3), "damaged/archive-head": changed(20),
@@ -82,7 +113,32 @@ extension SampleMaker {
             "damaged/archive-part": changed(70), "damaged/archive-table": changed(table + 40),
             "damaged/archive-foot": changed(full.count - 20),
             "damaged/archive-base-missing": ["since.archive": since],
+            "damaged/archive-selection-owner": [
+                "full.archive": withoutOwner(selection["full.archive"] ?? [])
+            ],
         ]
+    }
+
+    /// Gives an archive a foot whose digest is right.
+    private static func resign(_ bytes: inout [UInt8]) {
+        let table = Int(bytes.span.uint64(at: bytes.count - 16))
+        let foot = bytes.count - 64
+        let digest = SHA256.hash(Array(bytes[..<64] + bytes[table..<foot]))
+        bytes.replaceSubrange(foot..<foot + 32, with: digest)
+    }
+
+    /// The owner of what is selected is no user record name.
+    private static func withoutOwner(_ archive: [UInt8]) -> [UInt8] {
+        var bytes = archive
+        // Behind the zones, of which there is one with the same owner, come those of the selection.
+        let places = bytes.indices.dropLast(33).filter { place in
+            let digits = bytes[place + 1...place + 32]
+            return bytes[place] == UInt8(ascii: "_")
+                && digits.allSatisfy { Character(UnicodeScalar($0)).isHexDigit }
+        }
+        if let place = places.last { bytes[place] = UInt8(ascii: "-") }
+        resign(&bytes)
+        return bytes
     }
 
     /// The head of an archive with a checksum that is right.

@@ -224,7 +224,15 @@ extension SampleMaker {
                 try await changed { image, _ in
                     image.replaceLast(
                         kind: 34, zone: 0,
-                        payload: [1, 1, 4, 15, 0, 0] + [UInt8](repeating: 0, count: 8) + [1, 0x61])
+                        payload: [1, 1, 5, 15, 0, 0] + [UInt8](repeating: 0, count: 8) + [1, 0x61])
+                }
+            ),
+            (
+                "zone-left-out-named",
+                try await changed { image, _ in
+                    image.replaceLast(
+                        kind: 34, zone: 0,
+                        payload: [1, 0, 4, 0, 0, 0] + [UInt8](repeating: 0, count: 8) + [1, 0x61])
                 }
             ),
             (

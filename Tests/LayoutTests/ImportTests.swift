@@ -24,7 +24,9 @@ private let reach: [String: Set<String>] = {
         "StratusLanguage": bytes.union(["Glibc"]),
         "StratusEngine": engine.union(["StratusLanguage"]),
         "Stratus": engine.union(["StratusEngine", "StratusArchive", "StratusLanguage"]),
-        "StratusGateway": bytes.union(["Stratus", "FoundationEssentials"]),
+        "StratusGateway": files.union([
+            "Stratus", "StratusLanguage", "FoundationEssentials",
+        ]),
         "StratusTool": all.union(["StratusGateway", "StratusLanguage"]),
         // Starts processes.
         "Support": journal.union(tests).union(["Glibc"]),

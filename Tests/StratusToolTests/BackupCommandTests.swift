@@ -104,6 +104,54 @@ import Testing
             try await Self.results("zones @/store --as bob", in: place).contains("4  copy"))
     }
 
+    @Test func `a part of a store is backed up, and only its zones come back`() async throws {
+        let place = try await Self.backedUp()
+        _ = try await Self.results("import @/tree @/store --zone other", in: place)
+        _ = try await Self.results("import @/tree @/store --zone files --as bob", in: place)
+        let before = try await Self.results("hash @/store --zone files", in: place)
+        _ = try await Self.results(
+            "backup @/store -o @/part.archive --only local/files --only bob", in: place)
+        let shown = try await Self.results("backups show @/part.archive", in: place)
+        #expect(shown.contains("4 records  files") && !shown.contains("other"))
+        #expect(shown.contains("/files, _") || shown.contains(", _"))
+        // What it does not have is no difference.
+        let same = try await place.run("diff @/part.archive @/store")
+        #expect(same.code == .ok, "\(same.results)")
+        try await Self.change(place)
+        _ = try await Self.results("import @/tree @/store --zone other", in: place)
+        let changed = try await place.run("diff @/part.archive @/store")
+        #expect(changed.code == .differences && !changed.results.contains("other"))
+        _ = try await Self.results(
+            "backup @/store -o @/later.archive --since @/part.archive", in: place)
+        // It does not stand in for one of the whole store.
+        let kept = try await Self.results(
+            "backups forget @ --keep-last 1 --dry-run", in: place)
+        #expect(kept.contains("0 archives would be deleted, 3 kept"), "\(kept)")
+        let restored = try await Self.results(
+            "restore @/part.archive @/store --zone files --mode mirror", in: place)
+        #expect(restored.contains("proved by the content hash"))
+        #expect(try await Self.results("hash @/store --zone files", in: place) == before)
+        for (line, code, word) in [
+            (
+                "restore @/part.archive @/store --zone other --mode mirror", ExitCode.notFound,
+                "without this zone"
+            ),
+            ("restore @/part.archive @/whole", .usage, "--zone"),
+            ("restore @/part.archive @/whole --dry-run", .usage, "--zone"),
+            ("backup @/store -o @/x.archive --only local/none", .notFound, "no such zone"),
+            ("backup @/store -o @/x.archive --only nobody", .notFound, "no user"),
+            ("backup @/store -o @/x.archive --as bob", .usage, "--only"),
+            (
+                "backup @/store -o @/x.archive --only bob --since @/part.archive", .usage,
+                "a full one"
+            ),
+        ] {
+            let run = try await place.run(line)
+            #expect(run.code == code && run.messages.contains(word), "\(line): \(run)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: place.path + "/x.archive"))
+    }
+
     @Test func `a zone is reverted to a mark of its own store`() async throws {
         let place = try Place()
         try await place.importTree()

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Stratus
+import StratusGateway
 import StratusTool
 import Support
 import Synchronization

@@ -20,7 +20,7 @@ struct ReadmeCommandTests {
     @Test func `the commands in the README do their work, one after the other`() async throws {
         let place = try Place()
         let commands = try Self.commands()
-        #expect(commands.count == 19)
+        #expect(commands.count == 20)
         for command in commands {
             let line = command.replacing("./", with: "@/")
                 .replacing("Formats", with: PackageFiles.root + "/Formats")

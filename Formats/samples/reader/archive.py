@@ -62,6 +62,10 @@ class Archive:
             if flag > 1:
                 raise Damage("format.newer flags")
             self.zones.append(zone + [c.take(32) if flag else None])
+        self.selection = [(c.text(), c.text()) for _ in range(c.varint())]
+        items = [(owner.encode(), zone.encode()) for owner, zone in self.selection]
+        valid = valid and items == sorted(set(items))
+        valid = valid and all(not o or re.fullmatch(rb"_[0-9a-f]{32}", o) for o, _ in items)
         self.files = [(c.text(), c.varint()) for _ in range(c.varint())]
         names = [n for n, _ in self.files]
         valid = valid and len(set(names)) == len(names) <= FILES
@@ -95,7 +99,8 @@ def base_of(own, archives):
         except Damage as found:
             damage = found
             continue
-        if (base.store, base.lineage, base.end) == (own.store, own.lineage, own.start):
+        if (base.store, base.lineage, base.selection, base.end) == \
+                (own.store, own.lineage, own.selection, own.start):
             return base
     raise damage
 

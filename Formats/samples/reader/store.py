@@ -133,11 +133,11 @@ def tombstone(c):
 
 def zone(c):
     z = dict(number=c.varint(32), database=c.varint(32), state=c.number(1),
-             capabilities=c.number(1), incarnation=c.number(2), device=c.number(8), name=c.text(least=1))
+             capabilities=c.number(1), incarnation=c.number(2), device=c.number(8), name=c.text())
     need(0 < z["number"] < 1 << 31 and z["database"] < 1 << 31)
-    if not 1 <= z["state"] <= 3:
+    if not 1 <= z["state"] <= 4:
         raise Damage("format.newer state")
-    need(z["incarnation"] < 4096)
+    need(z["incarnation"] < 4096 and (z["name"] == "") == (z["state"] == 4))
     known(z["capabilities"], 15, "capabilities")
     if c.left():
         c.extensions()
@@ -378,8 +378,9 @@ class Store:
                     touched[f["zone"]] = f["version"] & (1 << 52) - 1
                 elif kind == 34:
                     self.zones[d["number"]] = d
-                    self.byName[d["database"], d["name"]] = d["number"]
-                    self.activity[d["number"]] = f["offset"]
+                    if d["state"] != 4:
+                        self.byName[d["database"], d["name"]] = d["number"]
+                        self.activity[d["number"]] = f["offset"]
                     if d["state"] != 1:
                         self.entries.pop(d["number"], None)
                         self.rows.drop(d["number"])

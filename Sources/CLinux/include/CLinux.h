@@ -47,6 +47,18 @@ int64_t clinux_random(void *bytes, size_t count);
 /// mallopt(3) with M_MMAP_THRESHOLD and M_TRIM_THRESHOLD.
 void clinux_set_heap(int mapped, int kept);
 
+/// socket(2), bind(2) and listen(2) for an abstract name of unix(7), which leaves no file behind.
+int clinux_listen_local(const char *name, size_t length);
+
+/// socket(2) and connect(2) to one, with SO_SNDTIMEO of ten seconds.
+int clinux_connect_local(const char *name, size_t length);
+
+/// accept4(2) with SOCK_CLOEXEC, and SO_RCVTIMEO of a minute and SO_SNDTIMEO of ten seconds.
+int clinux_accept_local(int listener);
+
+/// getsockopt(2) with SO_PEERCRED: the user whose process is at the other end.
+int clinux_peer_user(int socket, uint32_t *user);
+
 /// strerrordesc_np(3): what an errno means, in English; null for an unknown one.
 const char *clinux_error_text(int number);
 

@@ -23,6 +23,11 @@ package struct HostFiles: Sendable {
         return Asset(file: FilePlace(path, bounds))
     }
 
+    /// The same without a look at the path first: what is wrong with it shows when it is read.
+    package func uncheckedAsset(at path: String) -> Asset {
+        Asset(file: FilePlace(path, bounds))
+    }
+
     /// Writes the bytes in `range` of an asset to a file that does not exist.
     ///
     /// - Throws: as ``Asset/write(to:progress:)``.

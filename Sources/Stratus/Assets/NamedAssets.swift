@@ -15,13 +15,19 @@ struct NamedAsset {
 }
 
 extension StoreReading {
-    /// Gives `body` the places of all records of living zones that have assets.
+    /// Gives `body` the places of all records of living zones that have assets, or of those among
+    /// them that have these numbers.
     func forEachRecordWithAssets(
+        in numbers: Set<UInt32>? = nil,
         _ body: (ZonePlace, IndexKey, EntryLocation) throws(EngineError) -> Void
     ) throws(EngineError) {
         var zones: [ZonePlace] = []
         try scan(KeySpace.zoneNumbers.range()) { _, value throws(EngineError) in
-            if let zone = try ZonePlace.decoded(value), zone.isAlive { zones.append(zone) }
+            if let zone = try ZonePlace.decoded(value), zone.isAlive,
+                numbers?.contains(zone.number) ?? true
+            {
+                zones.append(zone)
+            }
             return true
         }
         for zone in zones {

@@ -6,13 +6,19 @@ internal import StratusEngine
 
 /// The chunks that must be kept, of one range of addresses: those that records name, in the newest
 /// state, at every pinned point and mark, and in the history that is kept; those that records name
-/// which a long-lived request is to save; and those of uploads whose receipts are still valid.
+/// which a long-lived request is to save; and those of uploads whose receipts are still valid. Of
+/// some zones, those that their records name.
 struct ReachableChunks {
     private let range: ClosedRange<UInt64>
     private let store: AssetStore
-    private let receipts: AssetReceipts
-    /// Of the addresses; two with the same keep each other.
-    private var chunks: Set<UInt64> = []
+    /// Nil: those of some zones are looked for.
+    private let receipts: AssetReceipts?
+    /// Nil: all.
+    private let zones: Set<UInt32>?
+    /// Only records that were saved from here on count.
+    private let start: JournalOffset
+    /// The fingerprints: two chunks with the same keep each other.
+    private(set) var chunks: Set<UInt64> = []
     /// The lists that were read: many records may name one, and a damaged one itself.
     private var lists: Set<AssetContent.List> = []
     /// What was written before was looked at.
@@ -24,13 +30,42 @@ struct ReachableChunks {
         _ range: ClosedRange<UInt64>, _ reading: StoreReading, _ published: PublishedState,
         _ store: AssetStore, _ receipts: AssetReceipts
     ) throws(EngineError) {
+        self.init(range, store, receipts, zones: nil, from: .zero, end: reading.head)
+        try addReceipts()
+        // Asked for after the state: who begins to hold one later holds this one or a newer.
+        try add(reading, at: published.points)
+        for place in try reading.requests() { try add(reading.entry(place.entry), reading) }
+        if end < reading.head { try addNewVersions() }
+    }
+
+    /// What records of these zones name that were saved from `start` on and are seen in `reading`, the
+    /// newest state, or at `points`.
+    init(
+        of zones: Set<UInt32>, savedFrom start: JournalOffset = .zero, _ reading: StoreReading,
+        at points: NeededPoints, _ store: AssetStore
+    ) throws(EngineError) {
+        self.init(0...UInt64.max, store, nil, zones: zones, from: start, end: reading.head)
+        try add(reading, at: points)
+        if end < reading.head { try addVersions(to: reading) }
+    }
+
+    private init(
+        _ range: ClosedRange<UInt64>, _ store: AssetStore, _ receipts: AssetReceipts?,
+        zones: Set<UInt32>?, from start: JournalOffset, end: JournalOffset
+    ) {
         self.range = range
         self.store = store
         self.receipts = receipts
-        end = reading.head
-        try addReceipts()
-        // Asked for after the state: who begins to hold one later holds this one or a newer.
-        let points = published.points
+        self.zones = zones
+        self.start = start
+        self.end = end
+    }
+
+    /// What is seen in the newest state and at points before it; of the history that is kept, what is
+    /// seen where it begins.
+    private mutating func add(
+        _ reading: StoreReading, at points: NeededPoints
+    ) throws(EngineError) {
         var found: [Int: EntryLocation] = [:]
         func read(_ chunks: inout ReachableChunks) throws(EngineError) {
             let batch = found.values.sorted { $0.offset < $1.offset }
@@ -41,35 +76,39 @@ struct ReachableChunks {
         // Of the history that is kept, every version is needed.
         if let floor = points.floor { end = min(end, JournalOffset(rawValue: floor).next) }
         for point in held.filter({ $0 < end }) + [end] {
-            try reading.looking(from: point).forEachRecordWithAssets {
+            try reading.looking(from: point).forEachRecordWithAssets(in: zones) {
                 _, _, place throws(EngineError) in
+                if place.offset < start { return }
                 found[Int(place.offset.rawValue)] = place
                 if found.count == 1024 { try read(&self) }
             }
         }
         try read(&self)
-        for place in try reading.requests() { try add(reading.entry(place.entry), reading) }
-        if end < reading.head { try addNewVersions() }
     }
 
     /// Whether the chunk must be kept; may be true for one that need not, never the reverse.
-    func mayContain(_ address: ChunkAddress) -> Bool { chunks.contains(address.low.low) }
+    func mayContain(_ address: ChunkAddress) -> Bool { chunks.contains(address.fingerprint) }
 
     /// Adds the chunks of every version of a record that was written since.
     mutating func addNewVersions() throws(EngineError) {
         // Before the records: a receipt is used up by one that is there already.
         try addReceipts()
-        let reading = try store.reading()
-        var log = JournalLog(reading.view, from: end, to: reading.head)
+        try addVersions(to: store.reading())
+    }
+
+    private mutating func addVersions(to reading: StoreReading) throws(EngineError) {
+        var log = JournalLog(reading.view, from: max(end, start), to: reading.head)
         // Of the commit that is not complete yet, and may never be.
         var open: [EntryLocation] = []
         do {
             while let entry = try log.nextLine()?.entry {
                 guard entry.kind.isEntry else { continue }
                 if entry.header.ordinal == 0 { open.removeAll(keepingCapacity: true) }
+                let isMeant = zones?.contains(entry.zone) ?? true
                 let hasAssets =
-                    try entry.kind == .record && entry.recordHead().head.assetBytes != nil
-                if hasAssets || entry.kind == .request {
+                    try isMeant && entry.kind == .record
+                    && entry.recordHead().head.assetBytes != nil
+                if hasAssets || zones == nil && entry.kind == .request {
                     open.append(EntryLocation(entry.header, at: entry.offset, isDeleted: false))
                 }
                 guard entry.header.isLast || entry.isOfCompleteCommit else { continue }
@@ -83,7 +122,7 @@ struct ReachableChunks {
     }
 
     private mutating func addReceipts() throws(EngineError) {
-        for content in receipts.held { try add(content) }
+        for content in receipts?.held ?? [] { try add(content) }
     }
 
     private mutating func add(
@@ -108,7 +147,7 @@ struct ReachableChunks {
         defer { if !mayBeGone { swap(&read, &lists) } }
         var cursor = ExtentCursor(content)
         while let step = cursor.next(once: &read) {
-            if range.contains(step.address.high.high) { chunks.insert(step.address.low.low) }
+            if range.contains(step.address.high.high) { chunks.insert(step.address.fingerprint) }
             guard step.isList else { continue }
             let list = try store.read(step.address)
             if mayBeGone, list == nil { continue }

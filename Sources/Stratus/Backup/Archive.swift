@@ -10,6 +10,32 @@ internal import StratusEngine
 /// A full archive stands alone. One that was made since another holds what changed, and is read
 /// together with that one, its base, which lies in the same directory.
 public struct Archive: Sendable {
+    /// What an archive may be restricted to: a database, or one of its zones.
+    public struct Part: Hashable, Sendable {
+        /// The owner of the database, as ``Container/privateDatabase(for:)`` takes it or, in what an
+        /// archive says of itself, by the user record name; nil: the public database.
+        public var owner: String?
+        /// The zone's name; nil: all zones of the database, in archives that go on from this one
+        /// also those that are made later.
+        public var zoneName: String?
+
+        private init(owner: String?, zoneName: String?) {
+            self.owner = owner
+            self.zoneName = zoneName
+        }
+
+        /// The database that is everybody's.
+        public static let publicDatabase = Part(owner: nil, zoneName: nil)
+
+        /// All that is a user's: the private database.
+        public static func user(_ name: String) -> Part { Part(owner: name, zoneName: nil) }
+
+        /// One zone, of a user or, where `owner` is nil, of the public database.
+        public static func zone(_ name: String, of owner: String?) -> Part {
+            Part(owner: owner, zoneName: name)
+        }
+    }
+
     /// What an archive says of itself.
     public struct Information: Hashable, Sendable {
         /// A zone as it was.
@@ -55,7 +81,9 @@ public struct Archive: Sendable {
         public var length: Int
         /// How many archives belong together, this one the last.
         public var chainLength: Int
-        /// The zones of all databases, in the state at the end.
+        /// What it is restricted to; empty: it is of the whole store.
+        public var parts: [Part]
+        /// The zones of all databases that it has, in the state at the end.
         public var zones: [Zone]
     }
 
@@ -195,16 +223,23 @@ public struct Archive: Sendable {
     ) async throws(StoreError) -> Container {
         try await answering { () async throws(EngineError) -> Container in
             let threads = IOThreads(count: Container.threadCount)
-            return try await threads.run { [storage, scratch, options, table = last.table] in
-                var foundation = StoreFoundation(
-                    ScratchStorage(over: storage, in: scratch), memoryLimit: memoryLimit,
-                    threads: threads, rebuilds: true)
-                foundation.options = options
-                foundation.historyFloor = JournalOffset(
-                    rawValue: table.keepsHistory ? table.floor : table.end)
-                return try Container(reading: foundation)
+            return try await threads.run {
+                try opened(memoryLimit: memoryLimit, threads: threads)
             }
         }
+    }
+
+    /// The same. Blocks the calling thread.
+    func opened(memoryLimit: Int, threads: IOThreads) throws -> Container {
+        let table = last.table
+        var foundation = StoreFoundation(
+            ScratchStorage(over: storage, in: scratch), memoryLimit: memoryLimit,
+            threads: threads, rebuilds: true)
+        foundation.options = options
+        foundation.historyFloor = JournalOffset(
+            rawValue: table.keepsHistory ? table.floor : table.end)
+        foundation.selection = ZoneSelection(table.selection)
+        return try Container(reading: foundation)
     }
 }
 
@@ -224,6 +259,7 @@ extension Archive.Information {
         keepsHistory = table.keepsHistory
         length = last.length
         chainLength = chain.count
+        parts = table.selection.map { Archive.Part($0) }
         zones = table.zones.map { Zone($0) }
     }
 }
@@ -233,6 +269,13 @@ extension Archive.Information.Zone {
         self.init(
             owner: zone.owner.isEmpty ? nil : zone.owner, zoneName: zone.name,
             recordCount: zone.recordCount, contentHash: zone.hash.map { Hex.encode($0) })
+    }
+}
+
+extension Archive.Part {
+    fileprivate init(_ selected: ArchiveTable.Selected) {
+        owner = selected.owner.isEmpty ? nil : selected.owner
+        zoneName = selected.zone.isEmpty ? nil : selected.zone
     }
 }
 

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import StratusArchive
+internal import StratusBytes
 internal import StratusFiles
 internal import StratusJournal
 internal import StratusEngine
@@ -26,8 +27,8 @@ public struct ArchiveRetention: Hashable, Sendable {
 }
 
 extension Archive {
-    /// Deletes the archives in the directory `path` that `retention` does not keep, of each store
-    /// on its own; files that do not begin like an archive stay.
+    /// Deletes the archives in the directory `path` that `retention` does not keep, of each store, and
+    /// of each choice of its parts, on its own; files that do not begin like an archive stay.
     ///
     /// - Parameter dryRun: only says what would be deleted.
     /// - Returns: the files that are kept, and those that are gone, the newest first.
@@ -46,8 +47,10 @@ extension Archive {
         }
         let (found, refused) = try await list(in: path)
         guard refused.isEmpty else { throw StoreError(forgettingBeside: refused) }
-        let stores = Dictionary(grouping: found) { $0.last.table.storeID }
-        let kept = stores.values.reduce(into: Set<String>()) {
+        let series = Dictionary(grouping: found) {
+            Series(storeID: $0.last.table.storeID, selection: $0.last.table.selection)
+        }
+        let kept = series.values.reduce(into: Set<String>()) {
             $0.formUnion(retention.kept(of: $1))
         }
         // An archive goes before the one that it goes on from; both may have the same end.
@@ -66,6 +69,12 @@ extension Archive {
         }
         return (order.map(\.path).filter(kept.contains), gone.map(\.path))
     }
+}
+
+/// What archives stand in for each other.
+private struct Series: Hashable {
+    var storeID: Hash128
+    var selection: [ArchiveTable.Selected]
 }
 
 extension StoreError {

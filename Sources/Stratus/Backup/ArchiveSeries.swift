@@ -19,6 +19,8 @@ internal import Synchronization
 public struct ArchiveSeries: Sendable {
     /// How archives are written.
     public struct Options: Hashable, Sendable {
+        /// What the archives are restricted to; empty: they are of the whole store.
+        public var parts: [Archive.Part] = []
         /// How many archives may go on from each other. Then a full one follows, so that the first can
         /// be deleted some day.
         public var chainLimit = 1000
@@ -39,6 +41,8 @@ public struct ArchiveSeries: Sendable {
     private let options: Options
     /// The newest one; nil where there is none.
     private var last: Archive?
+    /// Up to here nothing was found that an archive behind ``last`` would have.
+    private var seen: UInt64 = 0
     /// What the directory had when that was found; nil: it was not looked for yet.
     private var files: Set<String>?
     /// Keeps what the next one needs.
@@ -55,7 +59,7 @@ public struct ArchiveSeries: Sendable {
     /// Writes what changed since the newest archive; nil where nothing did. Of a container that reads
     /// it is what another process has committed by now.
     ///
-    /// - Throws: ``StoreError`` as ``Container/backup(to:since:keepingHistory:contentHashes:progress:)``;
+    /// - Throws: ``StoreError`` as ``Container/backup(of:to:since:keepingHistory:contentHashes:progress:)``;
     ///   the next call tries again.
     public nonisolated(nonsending) mutating func next(
         progress: @escaping Container.ReadingProgress = { _, _ in }
@@ -63,14 +67,21 @@ public struct ArchiveSeries: Sendable {
         _ = try await container.refresh()
         // Others may have written some, or deleted them.
         let found = try await currentFiles()
-        if found != files { last = try await newest() }
+        if found != files {
+            last = try await newest()
+            seen = 0
+        }
         // Looked for anew after a failure, whatever that was.
         files = nil
         // From before the copy on, so that it holds all of what the copy has.
         let next = container.holdForBackup(options.holding)
         let made = try await answering { () async throws(EngineError) -> Archive? in
             let source = try await container.steadySource()
-            if let last, try await !source.hasEntries(from: last.last.table.end) { return nil }
+            if let last {
+                let (hasChanges, end) = try await source.hasChanges(since: last, from: seen)
+                seen = end
+                if !hasChanges { return nil }
+            }
             return try await archive(source, progress)
         }
         hold = next
@@ -113,11 +124,12 @@ public struct ArchiveSeries: Sendable {
     /// The newest archive in the directory that may be gone on from.
     private nonisolated(nonsending) func newest() async throws(StoreError) -> Archive? {
         let identity = container.reading.identity
+        let selection = ZoneSelection(options.parts, of: container)?.stated ?? []
         let found = try await Archive.list(in: path, on: container.foundation.storage.fileSystem)
         return found.archives.last { archive in
             let table = archive.last.table
             return table.storeID == identity.idBits && table.lineage == identity.lineage
-                && table.keepsHistory == options.keepsHistory
+                && table.keepsHistory == options.keepsHistory && table.selection == selection
         }
     }
 
@@ -127,14 +139,16 @@ public struct ArchiveSeries: Sendable {
         if let last, last.information.chainLength < options.chainLimit {
             do throws(EngineError) {
                 return try await source.archive(
-                    to: path, since: last, keepingHistory: options.keepsHistory,
+                    of: [], isFirst: false, to: path, since: last,
+                    keepingHistory: options.keepsHistory,
                     contentHashes: false, progress: progress)
             } catch {
                 guard StoreError(error).needsFullBackup else { throw error }
             }
         }
         return try await source.archive(
-            to: path, since: nil, keepingHistory: options.keepsHistory,
+            of: options.parts, isFirst: last == nil, to: path, since: nil,
+            keepingHistory: options.keepsHistory,
             contentHashes: options.contentHashes, progress: progress)
     }
 }
@@ -188,17 +202,26 @@ final class BackupHolds: Sendable {
 }
 
 extension Container {
-    /// Whether anything was committed from an offset on. The ends of two states do not tell: behind the
-    /// last commit groups without entries may lie, which one state counts and the other does not.
-    fileprivate nonisolated(nonsending) func hasEntries(
-        from offset: UInt64
-    ) async throws(EngineError) -> Bool {
+    /// Whether anything was committed since an archive ended, at `first` or behind it, that one which
+    /// goes on from it would have; and where that was found, or the journal ends. The ends of two states
+    /// do not tell: behind the last commit groups without entries may lie, which one state counts and
+    /// the other does not.
+    fileprivate nonisolated(nonsending) func hasChanges(
+        since archive: Archive, from first: UInt64
+    ) async throws(EngineError) -> (Bool, end: UInt64) {
         try await threads.run { [self] in
-            var log = log(from: offset)
+            let table = archive.last.table
+            let reading = reading.waiting
+            let zones = try ZoneSelection(table.selection)?.numbers(in: reading).zones
+            var log = log(from: max(first, table.end))
             while let line = try log.nextLine() {
-                if line.entry.kind.isEntry { return true }
+                let entry = line.entry
+                guard entry.kind.isEntry else { continue }
+                if zones.map({ foundation.registry.concerns(entry, $0) }) ?? true {
+                    return (true, entry.offset.rawValue)
+                }
             }
-            return false
+            return (false, reading.head.rawValue)
         }
     }
 

@@ -12,38 +12,50 @@ extension Container {
     /// whole and durable, when this returns, or not at all.
     ///
     /// - Parameters:
+    ///   - parts: what the archive is restricted to. Empty: everything or, with `base`, what that is
+    ///     restricted to. Such an archive is for bringing zones back. It has the schema, the marks and
+    ///     the policies of the whole store, but no other zones, and not what users have besides zones,
+    ///     such as subscriptions; what the host calls other users is left out.
     ///   - base: an archive of this store: what is written is what changed since, and needs that one
     ///     to be read. Nil: everything.
     ///   - keepingHistory: whether each state that the history policy keeps can be restored, not only
     ///     the last one.
     ///   - contentHashes: whether the archive states the content hash of each zone, by which a restore
     ///     is proved. That takes reading all records once more.
-    /// - Throws: ``StoreError`` with `invalidArguments` where `base` is of another store or of another
-    ///   history, or would not lie beside what is written, `changeTokenExpired` with the cause
+    /// - Throws: ``StoreError`` with `invalidArguments` where `base` is of another store, of another
+    ///   history or of other parts, or would not lie beside what is written, `zoneNotFound` or
+    ///   `unknownItem` where a part is not there, `changeTokenExpired` with the cause
     ///   `changeToken(.compacted)` where deletions were forgotten since, and with the cause `damaged`
     ///   where something cannot be read. ``StoreError/needsFullBackup`` says where it is `base` that
     ///   cannot be used.
     @discardableResult
     public nonisolated(nonsending) func backup(
-        to path: String, since base: Archive? = nil, keepingHistory: Bool = false,
+        of parts: [Archive.Part] = [], to path: String, since base: Archive? = nil,
+        keepingHistory: Bool = false,
         contentHashes: Bool = true, progress: @escaping ReadingProgress = { _, _ in }
     ) async throws(StoreError) -> Archive {
         try await answering { () async throws(EngineError) -> Archive in
             try await steadySource().archive(
-                to: path, since: base, keepingHistory: keepingHistory,
+                of: parts, isFirst: !parts.isEmpty, to: path, since: base,
+                keepingHistory: keepingHistory,
                 contentHashes: contentHashes, progress: progress)
         }
     }
 
     /// The same of a source that is steady.
+    ///
+    /// - Parameter isFirst: whether the parts must be there: others may be gone since.
     nonisolated(nonsending) func archive(
-        to path: String, since base: Archive?, keepingHistory: Bool, contentHashes: Bool,
+        of parts: [Archive.Part], isFirst: Bool, to path: String, since base: Archive?,
+        keepingHistory: Bool,
+        contentHashes: Bool,
         progress: @escaping ReadingProgress
     ) async throws(EngineError) -> Archive {
         let system = foundation.storage.fileSystem
         return try await threads.run { [self] in
             let backup = try StoreBackup(
-                of: self, since: base, keepsHistory: keepingHistory, contentHashes, progress)
+                of: self, parts, demanded: base == nil && isFirst, since: base,
+                keepsHistory: keepingHistory, contentHashes, progress)
             let path = backup.path(for: path, on: system)
             let file = try making(path) { () throws(SystemError) in
                 try FreshFile(path, length: 0, outside: foundation.storage, on: system)
@@ -67,7 +79,8 @@ extension Container {
     /// The same to wherever `write` puts the bytes, which it is given in their order. What it throws
     /// ends the backup; without the last bytes what was written is no archive.
     public nonisolated(nonsending) func backup(
-        since base: Archive? = nil, keepingHistory: Bool = false, contentHashes: Bool = true,
+        of parts: [Archive.Part] = [], since base: Archive? = nil, keepingHistory: Bool = false,
+        contentHashes: Bool = true,
         progress: @escaping ReadingProgress = { _, _ in },
         into write: @escaping @Sendable ([UInt8]) throws -> Void
     ) async throws(StoreError) {
@@ -75,7 +88,9 @@ extension Container {
             let source = try await steadySource()
             try await threads.run {
                 let backup = try StoreBackup(
-                    of: source, since: base, keepsHistory: keepingHistory, contentHashes, progress)
+                    of: source, parts, demanded: base == nil && !parts.isEmpty, since: base,
+                    keepsHistory: keepingHistory, contentHashes,
+                    progress)
                 var failure: (any Error)?
                 do {
                     try backup.write { bytes throws(StorageError) in
@@ -111,9 +126,9 @@ extension Container {
         }
     }
 
-    /// All zones of all databases that hold anything, in one state.
+    /// All zones of all databases that hold anything, in one state, or those that are selected.
     func zoneSummary(
-        at snapshot: Snapshot, contentHashes: Bool
+        at snapshot: Snapshot, contentHashes: Bool, of selection: ZoneSelection? = nil
     ) throws(EngineError) -> [ArchiveTable.Zone] {
         // The host reads all, whatever the schema grants and whatever the state of an account.
         var databases = [(owner: "", snapshot: snapshot.publicDatabase(asHost: "host"))]
@@ -127,13 +142,17 @@ extension Container {
         for (owner, database) in databases {
             do throws(StoreError) {
                 for zone in try database.allRecordZones() {
+                    let name = zone.zoneID.zoneName
+                    let isSelected =
+                        selection?.contains(name, of: UserID(recordName: owner)) ?? true
+                    guard isSelected else { continue }
                     let count = try database.recordCount(inZoneWith: zone.zoneID)
                     if zone.zoneID.isDefault, count == 0 { continue }
                     let hash =
                         contentHashes ? try database.contentHash(of: zone.zoneID).digest : nil
                     zones.append(
                         ArchiveTable.Zone(
-                            owner: owner, name: zone.zoneID.zoneName, recordCount: count,
+                            owner: owner, name: name, recordCount: count,
                             hash: hash))
                 }
             } catch {
@@ -163,13 +182,16 @@ private struct StoreBackup {
     private let state: StoreState
     private let base: Archive?
     private let baseManifest: Manifest?
+    /// Nil: everything.
+    private let selection: ZoneSelection?
     private let copy: StoreCopy
     private let keepsHistory: Bool
     private let contentHashes: Bool
     private let progress: Container.ReadingProgress
 
     init(
-        of source: Container, since base: Archive?, keepsHistory: Bool, _ contentHashes: Bool,
+        of source: Container, _ parts: [Archive.Part], demanded demandsParts: Bool,
+        since base: Archive?, keepsHistory: Bool, _ contentHashes: Bool,
         _ progress: @escaping Container.ReadingProgress
     ) throws {
         self.source = source
@@ -192,9 +214,41 @@ private struct StoreBackup {
             baseManifest = nil
         }
         let foundation = source.foundation
-        copy = StoreCopy(
+        var copy = StoreCopy(
             of: state, from: start, keepsHistory: keepsHistory, try foundation.assets.chunks(),
             foundation.registry, foundation.budget, foundation.options.randomness)
+        selection = try Self.selection(parts, of: source, since: base)
+        if let selection {
+            let reading = snapshot.reading()
+            if demandsParts { try selection.check(in: reading, orWere: keepsHistory) }
+            try copy.restrict(
+                to: selection, in: reading, foundation.assets, behind: base, start?.offset)
+        }
+        self.copy = copy
+    }
+
+    /// What the archive is restricted to: what an archive goes on from decides.
+    private static func selection(
+        _ parts: [Archive.Part], of source: Container, since base: Archive?
+    ) throws(EngineError) -> ZoneSelection? {
+        let named = ZoneSelection(parts, of: source)
+        let selection =
+            if let base { ZoneSelection(base.last.table.selection) } else {
+                named ?? source.foundation.selection
+            }
+        guard named == nil || base == nil || named?.stated == selection?.stated else {
+            throw EngineError.refused(
+                .invalidArguments,
+                "the base is an archive of other parts of the store: a full one is needed"
+            ).needingFullBackup
+        }
+        // Where the source is such an archive itself.
+        guard let held = source.foundation.selection else { return selection }
+        guard let selection, selection.parts.allSatisfy(held.contains) else {
+            throw .refused(
+                .zoneNotFound, "the archive that is copied was made without some of the parts")
+        }
+        return selection
     }
 
     /// That the archive holds an earlier state of this store.
@@ -253,13 +307,15 @@ private struct StoreBackup {
         let options = source.foundation.options
         let identity = state.identity
         do {
+            var table = ArchiveTable(
+                baseID: base?.last.archiveID, storeID: identity.idBits,
+                lineage: identity.lineage, incarnation: identity.incarnation,
+                keepsHistory: keepsHistory, start: base?.last.table.end ?? 0,
+                end: state.fold.end.rawValue, floor: floor, chain: 0, lastTime: 0,
+                made: options.clock.now())
+            table.selection = selection?.stated ?? []
             let writer = ArchiveWriter(
-                ArchiveTable(
-                    baseID: base?.last.archiveID, storeID: identity.idBits,
-                    lineage: identity.lineage, incarnation: identity.incarnation,
-                    keepsHistory: keepsHistory, start: base?.last.table.end ?? 0,
-                    end: state.fold.end.rawValue, floor: floor, chain: 0,
-                    lastTime: 0, made: options.clock.now()),
+                table,
                 archiveID: Hash128(
                     high: options.randomness.next(), low: options.randomness.next()),
                 output: output)
@@ -269,7 +325,8 @@ private struct StoreBackup {
             ) { done, total throws(EngineError) in progress(done, total) }
             try writer.finish(
                 chain: outcome.end.chain, lastTime: outcome.end.lastTime,
-                zones: source.zoneSummary(at: snapshot, contentHashes: contentHashes))
+                zones: source.zoneSummary(
+                    at: snapshot, contentHashes: contentHashes, of: selection))
         } catch {
             let error = EngineError(translating: error)
             throw base != nil && error.isOfBase ? error.needingFullBackup : error

@@ -38,7 +38,7 @@ extension Archive {
     ///   - cloning: makes another store with the same content: no token of the original is good in
     ///     it. Users keep their names.
     /// - Throws: ``StoreError`` with the cause `damaged` where the archive is not what was written,
-    ///   `changeTokenExpired` with the cause `changeToken(.compacted)` where `point` is not in it.
+    ///   `invalidArguments` where it has some zones only, `changeTokenExpired` with the cause `changeToken(.compacted)` where `point` is not in it.
     @discardableResult
     public nonisolated(nonsending) func restore(
         to path: String, at point: PastPoint? = nil, cloning: Bool = false,
@@ -149,6 +149,12 @@ private struct StoreRestoration: Sendable {
         _ path: String, on system: any FileSystem,
         _ end: @escaping @Sendable (FreshDirectory) throws -> Void
     ) async throws(EngineError) -> RestoreReport {
+        guard source.foundation.selection == nil else {
+            throw .refused(
+                .invalidArguments,
+                "the archive has some zones of a store, and no store can be made of it: bring its "
+                    + "zones back into one")
+        }
         let start = Clock.monotonicNanoseconds
         return try await FreshDirectory.filled(path, on: system, source.threads) {
             directory async throws(EngineError) in

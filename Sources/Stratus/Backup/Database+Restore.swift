@@ -28,6 +28,8 @@ public struct RestoredRecords: Hashable, Sendable {
     /// Whether the zone was compared with what it was, by its content hash, and is the same.
     public var isProved = false
 
+    package init() {}
+
     /// Whether nothing has to be changed.
     public var isEmpty: Bool { added.isEmpty && replaced.isEmpty && deleted.isEmpty }
 

@@ -211,6 +211,7 @@ extension DatabaseView {
     func databaseChanges(
         since token: ChangeToken? = nil, resultsLimit: Int? = nil
     ) throws(EngineError) -> DatabaseChanges {
+        try checkHasAll()
         if case .shared(let user) = scope {
             return try changes(of: user, since: token, Page(resultsLimit))
         }

@@ -59,6 +59,10 @@ extension Container {
         by tool: String = "Stratus"
     ) async throws(StoreError) -> Certificate {
         try await answering { () async throws(EngineError) -> Certificate in
+            guard foundation.selection == nil else {
+                throw .refused(
+                    .invalidArguments, "an archive of some zones is certified by none")
+            }
             let source = try await steadySource()
             return try await threads.run {
                 let snapshot = source.snapshot()

@@ -109,7 +109,7 @@ extension Container {
     /// The name of a zone, where the store knows it.
     package func zoneName(_ number: UInt32) -> String? {
         let reading = reading.waiting
-        guard let place = try? reading.zone(number) else { return nil }
+        guard let place = try? reading.zone(number), place.state != .leftOut else { return nil }
         return try? reading.zoneEntry(place).name
     }
 }

@@ -148,6 +148,8 @@ extension Container {
             found.part = "a segment of the chunks of assets"
         } else if file == "writer" {
             found.part = "who has, or had, the store open for writing"
+        } else if file == LocalStorage.listenerFile {
+            found.part = "where the process is, or was, reached that has the store open"
         } else {
             found.part = "a file that the newest manifest does not list"
         }

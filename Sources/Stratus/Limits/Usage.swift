@@ -52,6 +52,7 @@ extension DatabaseView {
     /// What the database takes.
     func usage() throws(EngineError) -> Usage {
         try checkReadsAll()
+        try checkHasAll()
         return try reading.usage(of: scope)
     }
 

@@ -195,6 +195,7 @@ extension DatabaseView {
         if let id = id ?? (scope == .public ? .default : nil) {
             return try usedZone(id, reading).map { [$0.place] } ?? []
         }
+        try checkHasAll()
         return try livingPlaces(reading).sorted { $0.number < $1.number }
     }
 }

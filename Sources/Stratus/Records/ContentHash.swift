@@ -60,6 +60,7 @@ extension DatabaseView {
             return try reading.contentHash(
                 of: try zone(id, reading), id, includingSystem: includingSystem, progress)
         }
+        try checkHasAll()
         var hashes: [ContentHash] = []
         var count = 0
         // There is no hash of what cannot be read; that all of it is named is worth reading on.

@@ -317,6 +317,13 @@ extension StoreError {
         StoreError(.zoneNotFound, "there is no such zone").with(id)
     }
 
+    /// Of an archive of other zones.
+    static func zoneNotSelected(_ id: RecordZone.ID) -> StoreError {
+        StoreError(
+            .zoneNotFound, "the archive was made without this zone, and says nothing of it"
+        ).with(id)
+    }
+
     /// Why a zone is not there, of which the index says `place`.
     static func noZone(_ id: RecordZone.ID, _ place: ZonePlace?) -> StoreError {
         guard place?.state == .purged, !id.isDefault else { return zoneNotFound(id) }

@@ -133,17 +133,28 @@ extension DatabaseView {
         zones.sort {
             ($0.zoneID.zoneName, $0.zoneID.ownerName) < ($1.zoneID.zoneName, $1.zoneID.ownerName)
         }
-        if case .shared = scope { return zones }
-        return [RecordZone(zoneID: .default)] + zones
+        return try hasDefaultZone ? [RecordZone(zoneID: .default)] + zones : zones
     }
 
     /// How many zones there are, damaged or not.
     func zoneCount() throws(EngineError) -> Int {
         let reading = try reading
         let count = try livingPlaces(reading).count
-        if case .shared = scope { return count }
         // The default zone is there also before anything was saved in it.
-        return try usedZone(.default, reading) == nil ? count + 1 : count
+        guard try hasDefaultZone, try usedZone(.default, reading) == nil else { return count }
+        return count + 1
+    }
+
+    private var hasDefaultZone: Bool {
+        get throws(EngineError) {
+            let owner: UserID?
+            switch scope {
+            case .public: owner = nil
+            case .private(let user): owner = user
+            case .shared: return false
+            }
+            return try reading.selection?.contains(ZoneEntry.defaultName, of: owner) ?? true
+        }
     }
 
     /// The living zones of one state, in no order; the default zone once it was saved in.

@@ -1,7 +1,7 @@
 package import StratusAssets
 internal import StratusBytes
 package import StratusFiles
-internal import StratusIndex
+package import StratusIndex
 package import StratusJournal
 
 /// Writes what is needed of a store as of one commit elsewhere: into an archive, or into the directory
@@ -20,7 +20,10 @@ package struct StoreCopy {
     package let end: JournalOffset
     /// Where the copy begins.
     private let start: SegmentCopier.Place?
-    private let points: NeededPoints
+    /// At which the copy can be read.
+    package let points: NeededPoints
+    /// The zones that are copied, for an archive; nil: the whole store.
+    package var selected: SelectedZones?
     private let clearedBefore: JournalOffset
     private let randomness: Randomness
     private let offsetLimit: Int
@@ -31,7 +34,6 @@ package struct StoreCopy {
     ///   - end: right behind a commit; nil: the last one.
     ///   - start: where an earlier copy ended, of which this one is the continuation; nil: none.
     ///   - keepsHistory: whether every state of the history that is kept can be read in the copy.
-    /// - Throws: ``EngineError`` where what was forgotten since `start` cannot be told of.
     package init(
         of state: StoreState, to end: JournalOffset? = nil, from start: SegmentCopier.Place? = nil,
         keepsHistory: Bool, _ chunks: ChunkStore, _ registry: ProjectionRegistry,
@@ -92,7 +94,7 @@ package struct StoreCopy {
         var copier = SegmentCopier(
             state.view, of: identity.storeID, head: end, clearedBefore: clearedBefore,
             firstNumber: manifest.generation << 16 | 1, usualLength: 16 << 20,
-            randomness: randomness
+            leavesOut: selected != nil, randomness: randomness
         ) { name, bytes throws(StorageError) in try sink.put(name, bytes) }
         let place: SegmentCopier.Place
         do throws(JournalError) {
@@ -102,8 +104,10 @@ package struct StoreCopy {
                     count += 1
                     if count % 4096 == 0 { try progress(entry.offset.bytes(since: from), total) }
                     switch try offsets.take(entry.offset) {
-                    case .isNeeded: return .isNamed
-                    case .isNot: return registry.isAlwaysKept(entry.kind) ? .isKept : .isDropped
+                    case .isNeeded: return try rewrite(&entry) ? .isNamed : .isLeftOut
+                    case .isNot:
+                        guard registry.isAlwaysKept(entry.kind) else { return .isDropped }
+                        return try rewrite(&entry) ? .isKept : .isLeftOut
                     case .isMissing(let offset): throw missing(offset)
                     }
                 } catch {
@@ -129,6 +133,16 @@ package struct StoreCopy {
         try sink.put(manifest)
         try progress(total, total)
         return Outcome(end: place, manifest: manifest)
+    }
+
+    /// Makes an entry what the copy has of it; false: it has nothing.
+    private func rewrite(_ entry: inout JournalEntry) throws(EngineError) -> Bool {
+        guard let selected else { return true }
+        do throws(FormatError) {
+            return try registry.select(&entry, by: selected)
+        } catch {
+            throw .journal(JournalError(entry.damage(JournalDamage.Kind(error))))
+        }
     }
 
     private func missing(_ offset: UInt64) -> EngineError {
@@ -159,7 +173,7 @@ package struct StoreCopy {
     private func checkHorizons(behind start: JournalOffset) throws(EngineError) {
         let reading = StoreReading(state, .blocking)
         for number in 1..<max(1, reading.zoneCount + 1) {
-            guard let zone = try reading.zone(number),
+            guard selected?.contains(zone: number) ?? true, let zone = try reading.zone(number),
                 try reading.horizon(of: zone).offset >= start
             else { continue }
             throw .other(CopyRefusal.forgotten(through: try reading.horizon(of: zone).offset))
@@ -204,6 +218,7 @@ extension StoreCopy {
         let isNewest = end == state.fold.end
         try newest.forEachChunk(since: start?.offset ?? .zero) {
             address, place throws(EngineError) in
+            if let selected, !selected.mayNeed(address) { return }
             if !isNewest, try copied.location(of: address) == nil { return }
             try body(address, place)
         }

@@ -64,6 +64,9 @@ package enum ReclaimedChunksEntry {
 }
 
 extension ChunkAddress {
+    /// Stands for the address where many are kept in mind: two with the same are taken for one.
+    package var fingerprint: UInt64 { low.low }
+
     /// So many chunks are kept in mind at once, by their addresses.
     package static let passLimit = 1 << 20
 

@@ -6,6 +6,8 @@ package enum ZoneState: UInt8, Sendable {
     case deleted = 2
     /// The user's data were removed as a whole.
     case purged = 3
+    /// In an archive of other zones: of this one, or of a share that had the number, nothing is known.
+    case leftOut = 4
 }
 
 /// What a zone can do: CloudKit's bits, as of ``RecordZone/Capabilities-swift.struct``.
@@ -30,6 +32,7 @@ package struct ZoneEntry: Equatable, Sendable {
     package var incarnation: UInt16
     /// ``DeviceHash`` of the device that made or deleted it; nil: not known.
     package var device: UInt64?
+    /// Empty of one that was left out.
     package var name: String
 
     /// Of the zone that each database has without its being made.
@@ -82,8 +85,8 @@ package struct ZoneEntry: Equatable, Sendable {
         let device = try cursor.uint64(bytes)
         self.device = device == 0 ? nil : device
         name = try cursor.text(bytes, upTo: 255)
-        guard number > 0, number < 1 << 31, database < 1 << 31, !name.isEmpty,
-            incarnation < 1 << 12
+        guard number > 0, number < 1 << 31, database < 1 << 31,
+            name.isEmpty == (state == .leftOut), incarnation < 1 << 12
         else { throw .value("zone") }
         guard capabilities.isSubset(of: .custom) else { throw .newer("capabilities") }
         try ExtensionBlock.end(bytes, &cursor)

@@ -40,4 +40,6 @@ package struct ZonePlace: Equatable, Sendable {
     }
 
     package var isAlive: Bool { state == .alive }
+    /// Whether there was such a zone, and is none any more.
+    package var isGone: Bool { state == .deleted || state == .purged }
 }

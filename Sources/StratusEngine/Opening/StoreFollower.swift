@@ -132,7 +132,7 @@ extension StoreFollower.State {
         return StoreState(
             fold: fold, view: reader.view, head: reader.report.end,
             identity: StoreIdentity(reader.manifest), assets: foundation.assets, cache: cache,
-            pin: pin)
+            pin: pin, selection: foundation.selection)
     }
 }
 

@@ -21,6 +21,8 @@ package struct StoreFoundation: Sendable {
     /// Of an archive, which need not have all of the past that entries say is kept: from here on it
     /// does.
     package var historyFloor = JournalOffset.zero
+    /// Of an archive that has some zones only, which these are; nil: everything is there.
+    package var selection: ZoneSelection?
     /// What was made so.
     private var rebuilt: (position: JournalPosition, fold: StoreFold)?
 

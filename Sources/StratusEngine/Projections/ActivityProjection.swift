@@ -58,7 +58,9 @@ struct ActivityProjection: DerivedProjection {
         _ entry: inout FoldedEntry, _ payload: Span<UInt8>, to state: inout FoldState
     ) throws(FormatError) {
         switch entry.header.kind {
-        case .zone: zones.append((try ZoneEntry(payload), entry.offset))
+        case .zone:
+            let zone = try ZoneEntry(payload)
+            if zone.state != .leftOut { zones.append((zone, entry.offset)) }
         // What was last changed in the zone may be what is forgotten.
         case .horizon: note(entry.header, StoredUsage())
         case .tombstone:

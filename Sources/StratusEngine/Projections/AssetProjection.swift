@@ -50,7 +50,7 @@ extension ChunkLocation {
 /// Where chunks lie, and which records have assets.
 struct AssetProjection: Projection {
     package static let entries = [
-        EntryForm(.chunks, "chunks"),
+        EntryForm(.chunks, "chunks", selection: .rewritten),
         // What it takes away may still be there, in what is read before.
         EntryForm(.reclaimedChunks, "reclaimed chunks", retention: .always),
     ]
@@ -89,6 +89,20 @@ struct AssetProjection: Projection {
                 state.index.remove(key, at: stamp)
             }
         }
+    }
+
+    /// The chunks that the zones need.
+    package static func selected(
+        _ payload: Span<UInt8>, of entry: JournalEntry, by zones: SelectedZones
+    ) throws(FormatError) -> SelectedEntry {
+        var (all, needed) = (0, [ChunkEntry.Row]())
+        try ChunkEntry.forEach(payload) { address, place in
+            all += 1
+            if zones.mayNeed(address) { needed.append((address, place)) }
+        }
+        if needed.isEmpty { return .nothing }
+        return needed.count == all
+            ? .whole : .instead(with: entry) { ChunkEntry.write(needed, to: &$0) }
     }
 
     package static func validate(

@@ -19,7 +19,7 @@ extension KeySpace {
 struct DeletionProjection: Projection {
     package static let entries = [
         EntryForm(.horizon, "horizon", isInZone: true),
-        EntryForm(.deletionPolicy, "deletion policy"),
+        EntryForm(.deletionPolicy, "deletion policy", selection: .all),
     ]
     package static let keyspaces: [KeySpace] = [.horizons, .deletionPolicy]
 

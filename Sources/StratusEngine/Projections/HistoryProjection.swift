@@ -13,7 +13,9 @@ extension KeySpace {
 /// The policy that says how much of the past is kept.
 struct HistoryProjection: Projection {
     package static let entries = [
-        EntryForm(.historyPolicy, "history policy", beginsState: true, retention: .always)
+        EntryForm(
+            .historyPolicy, "history policy", beginsState: true, retention: .always,
+            selection: .all)
     ]
     package static let keyspaces: [KeySpace] = [.historyPolicy]
 

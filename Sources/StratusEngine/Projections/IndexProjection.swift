@@ -62,7 +62,7 @@ extension IndexKey {
 /// nothing is folded, divided into words or read here: `Formats/Record.md`, "Index rows".
 struct IndexProjection: Projection {
     package static let entries = [
-        EntryForm(.index, "index", definesNumbers: true),
+        EntryForm(.index, "index", definesNumbers: true, selection: .all),
         EntryForm(.builtRows, "built rows", isInZone: true),
     ]
     package static let alsoReads: [EntryKind] = [.record, .tombstone]

@@ -21,9 +21,9 @@ extension IndexKey {
 /// Marks, in the order of history.
 struct MarkProjection: Projection {
     package static let entries = [
-        EntryForm(.mark, "mark", beginsState: true, retention: .always),
+        EntryForm(.mark, "mark", beginsState: true, retention: .always, selection: .all),
         // What it takes away may still be there, in what is read before.
-        EntryForm(.markRemoval, "mark removal", retention: .always),
+        EntryForm(.markRemoval, "mark removal", retention: .always, selection: .all),
     ]
     package static let keyspaces: [KeySpace] = [.marks]
 

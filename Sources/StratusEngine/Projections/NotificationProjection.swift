@@ -17,11 +17,12 @@ extension EntryKind {
 /// depends on the entries alone, and not on the groups that they were written in.
 package struct NotificationProjection: Projection {
     package static let entries = [
-        EntryForm(.matches, "matches", isInZone: true),
+        EntryForm(.matches, "matches", isInZone: true, selection: .omitted),
         EntryForm(.readMark, "read mark"),
         EntryForm(.badge, "badge"),
         // What is kept depends on each of them.
-        EntryForm(.notificationPolicy, "notification policy", retention: .always),
+        EntryForm(
+            .notificationPolicy, "notification policy", retention: .always, selection: .all),
         EntryForm(.zoneNotifications, "zone notifications"),
     ]
     package static let alsoReads: [EntryKind] = [.zone]

@@ -41,6 +41,12 @@ package protocol Projection: Sendable {
         _ payload: Span<UInt8>, of entry: JournalEntry, _ numbers: inout NumberCheck
     ) throws(FormatError)
 
+    /// What an archive of some zones has in the place of an entry of a kind of which it may have
+    /// parts.
+    static func selected(
+        _ payload: Span<UInt8>, of entry: JournalEntry, by zones: SelectedZones
+    ) throws(FormatError) -> SelectedEntry
+
     /// Describes an entry for people.
     static func describe(
         _ payload: Span<UInt8>, _ kind: EntryKind, _ schema: Schema
@@ -52,6 +58,9 @@ extension Projection {
     package mutating func completeCommit(at time: Int64, in state: inout FoldState) {}
     package mutating func endGroup(in state: inout FoldState) throws(IndexError) {}
     package mutating func rollBack() {}
+    package static func selected(
+        _ payload: Span<UInt8>, of entry: JournalEntry, by zones: SelectedZones
+    ) throws(FormatError) -> SelectedEntry { .whole }
 }
 
 /// A projection of the entries of others.
@@ -80,6 +89,19 @@ package struct EntryForm: Sendable {
     /// before the entry is applied.
     package var beginsState: Bool
     package var retention: Retention
+    package var selection: Selection
+
+    /// Which entries of a kind an archive of some zones has: `Formats/Archive.md`, "Selection".
+    package enum Selection: Sendable {
+        /// All, which are about the store.
+        case all
+        /// Those in the zones.
+        case ofZones
+        /// None: they are about users, or rebuilt from others.
+        case omitted
+        /// ``Projection/selected(_:of:by:)`` decides for each, and may rewrite it.
+        case rewritten
+    }
 
     /// How long entries of a kind are kept.
     package enum Retention: Sendable {
@@ -90,8 +112,10 @@ package struct EntryForm: Sendable {
 
     package init(
         _ kind: EntryKind, _ name: String, isInZone: Bool = false, definesNumbers: Bool = false,
-        beginsState: Bool = false, retention: Retention = .whileNamed
+        beginsState: Bool = false, retention: Retention = .whileNamed,
+        selection: Selection? = nil
     ) {
+        self.selection = selection ?? (isInZone ? .ofZones : .omitted)
         self.beginsState = beginsState
         self.retention = definesNumbers ? .always : retention
         self.kind = kind

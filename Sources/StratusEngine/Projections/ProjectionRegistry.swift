@@ -127,6 +127,41 @@ package struct ProjectionRegistry: Sendable {
         return keyspace.mayComeBack && keyspace.names == .nothing
     }
 
+    /// Whether an entry changes these zones or what is the store's.
+    package func concerns(_ entry: JournalEntry, _ zones: Set<UInt32>) -> Bool {
+        switch kinds[Int(entry.kind.rawValue)].form?.selection ?? .omitted {
+        case .all: true
+        case .omitted: false
+        // Chunks and users come with what needs them.
+        case .ofZones, .rewritten: zones.contains(entry.zone)
+        }
+    }
+
+    /// Makes an entry what an archive of some zones has of it; false: it has nothing. Of a kind that is
+    /// not known it has nothing.
+    package func select(
+        _ entry: inout JournalEntry, by zones: SelectedZones
+    ) throws(FormatError) -> Bool {
+        let kind = kinds[Int(entry.kind.rawValue)]
+        switch kind.form?.selection ?? .omitted {
+        case .all: return true
+        case .omitted: return false
+        case .ofZones: return zones.contains(zone: entry.zone)
+        case .rewritten: break
+        }
+        guard let projection = kind.projection else { return false }
+        let selected = try entry.withPayload { payload throws(FormatError) in
+            try projection.selected(payload, of: entry, by: zones)
+        }
+        switch selected {
+        case .whole: return true
+        case .nothing: return false
+        case .instead(let kind, let zone, let payload):
+            entry = entry.replacing(kind, zone: zone, payload: payload)
+            return true
+        }
+    }
+
     /// As `stratus log` names it.
     package func name(of kind: EntryKind) -> String {
         kinds[Int(kind.rawValue)].form?.name

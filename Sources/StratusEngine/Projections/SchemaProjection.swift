@@ -16,8 +16,8 @@ extension KeySpace {
 /// as it was declared.
 struct SchemaProjection: Projection {
     package static let entries = [
-        EntryForm(.names, "names", definesNumbers: true), EntryForm(.preamble, "preamble"),
-        EntryForm(.schema, "schema"),
+        EntryForm(.names, "names", definesNumbers: true, selection: .all),
+        EntryForm(.preamble, "preamble"), EntryForm(.schema, "schema", selection: .all),
     ]
     package static let keyspaces: [KeySpace] = [.schemaText]
 

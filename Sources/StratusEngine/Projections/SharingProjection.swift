@@ -15,7 +15,8 @@ extension EntryKind {
 /// `Formats/Record.md`, "Share" and below.
 struct SharingProjection: Projection {
     package static let entries = [
-        EntryForm(.share, "share", isInZone: true, definesNumbers: true),
+        EntryForm(
+            .share, "share", isInZone: true, definesNumbers: true, selection: .rewritten),
         EntryForm(.members, "members", isInZone: true),
         EntryForm(.participant, "participant", isInZone: true),
         EntryForm(.participationHorizon, "participation horizon"),
@@ -201,6 +202,16 @@ struct SharingProjection: Projection {
             failure = failure ?? error
         }
         return shares
+    }
+
+    /// Of the shares of other zones there is the number.
+    package static func selected(
+        _ payload: Span<UInt8>, of entry: JournalEntry, by zones: SelectedZones
+    ) throws(FormatError) -> SelectedEntry {
+        if zones.contains(zone: entry.zone) { return .whole }
+        let share = try ShareEntry(payload)
+        return share.began == .none
+            ? .leftOut(share.number, entry.version.incarnation) : .nothing
     }
 
     package static func validate(

@@ -24,7 +24,9 @@ extension IndexKey {
 
 /// Users by identity and by number.
 struct UserProjection: Projection {
-    package static let entries = [EntryForm(.user, "user", definesNumbers: true)]
+    package static let entries = [
+        EntryForm(.user, "user", definesNumbers: true, selection: .rewritten)
+    ]
     package static let keyspaces: [KeySpace] = [.users, .userNumbers]
 
     package mutating func apply(
@@ -41,6 +43,16 @@ struct UserProjection: Projection {
             .userNumber(user.number),
             IndexValue(stamp: entry.stamp, first: user.bits.high, second: user.bits.low))
         state.changes?.note(.users)
+    }
+
+    /// What the host calls the users whose databases the archive has none of is left out.
+    package static func selected(
+        _ payload: Span<UInt8>, of entry: JournalEntry, by zones: SelectedZones
+    ) throws(FormatError) -> SelectedEntry {
+        var user = try UserEntry(payload)
+        if user.hostName.isEmpty || zones.contains(owner: user.number) { return .whole }
+        user.hostName = ""
+        return .instead(with: entry) { user.write(to: &$0) }
     }
 
     package static func validate(

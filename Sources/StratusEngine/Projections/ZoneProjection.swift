@@ -26,7 +26,9 @@ extension IndexKey {
 
 /// Zones by name and by number.
 struct ZoneProjection: Projection {
-    package static let entries = [EntryForm(.zone, "zone", definesNumbers: true)]
+    package static let entries = [
+        EntryForm(.zone, "zone", definesNumbers: true, selection: .rewritten)
+    ]
     package static let keyspaces: [KeySpace] = [.zones, .zoneNumbers]
 
     package mutating func apply(
@@ -35,9 +37,19 @@ struct ZoneProjection: Projection {
         let zone = try ZoneEntry(payload)
         try state.numbers.add(zone)
         let place = ZonePlace(zone, at: entry.offset)
-        state.index.set(.zone(zone.database, entry.hash(zone.name)), place.value)
+        if zone.state != .leftOut {
+            state.index.set(.zone(zone.database, entry.hash(zone.name)), place.value)
+        }
         state.index.set(.zoneNumber(zone.number), place.value)
-        if !place.isAlive { state.index.drop(partition: zone.number, at: entry.stamp) }
+        if place.isGone { state.index.drop(partition: zone.number, at: entry.stamp) }
+    }
+
+    package static func selected(
+        _ payload: Span<UInt8>, of entry: JournalEntry, by zones: SelectedZones
+    ) throws(FormatError) -> SelectedEntry {
+        let zone = try ZoneEntry(payload)
+        return zones.contains(zone: zone.number)
+            ? .whole : .leftOut(zone.number, zone.incarnation)
     }
 
     package static func validate(
@@ -48,6 +60,7 @@ struct ZoneProjection: Projection {
         _ payload: Span<UInt8>, _ kind: EntryKind, _ schema: Schema
     ) throws(FormatError) -> EntryDescription {
         let zone = try ZoneEntry(payload)
-        return EntryDescription(detail: "\(zone.name) \(zone.state)")
+        return EntryDescription(
+            detail: zone.state == .leftOut ? "left out" : "\(zone.name) \(zone.state)")
     }
 }

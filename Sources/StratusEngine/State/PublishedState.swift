@@ -54,7 +54,7 @@ package final class PublishedState: Sendable {
         show(
             StoreState(
                 fold: fold, view: view, head: head, identity: old.identity, assets: old.assets,
-                cache: old.cache, pin: old.pin))
+                cache: old.cache, pin: old.pin, selection: old.selection))
     }
 
     /// A state of which it is not known what is new in it.

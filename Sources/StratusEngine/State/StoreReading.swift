@@ -16,12 +16,15 @@ package final class StoreState: Sendable {
     package let pin: (any StoragePin)?
     package let assets: AssetStore?
     package let cache: StateCache
+    /// Of an archive that has some zones only, which these are; nil: everything is there.
+    package let selection: ZoneSelection?
 
     package init(
         fold: FoldState, view: JournalView, head: JournalOffset, identity: StoreIdentity,
         assets: AssetStore?, cache: StateCache, staged: GroupBuilder? = nil,
-        pin: (any StoragePin)? = nil
+        pin: (any StoragePin)? = nil, selection: ZoneSelection? = nil
     ) {
+        self.selection = selection
         self.assets = assets
         self.cache = cache
         self.pin = pin
@@ -73,6 +76,7 @@ package struct StoreReading: Sendable {
     package var view: JournalView { store.view }
     package var identity: StoreIdentity { store.identity }
     package var assets: AssetStore? { store.assets }
+    package var selection: ZoneSelection? { store.selection }
     package var schema: Schema { store.fold.schema }
     package var indexes: IndexTable { store.fold.indexes }
     /// The indexes of a type that queries of this state may use.

@@ -50,6 +50,8 @@ package final class LocalStorage: Storage {
                 try system.workingDirectory()
             }
         }
+        // What a process said that is gone would lead nowhere.
+        if lock != nil { forgetListener() }
     }
 
     package func list() throws(StorageError) -> [String] {

@@ -69,6 +69,16 @@ extension Session {
             below: roots.sorted { ($1.utf8.count, $0) < ($0.utf8.count, $1) }, of: container)
     }
 
+    /// Fails where the host does not permit a file that is opened by its path. It begins nowhere else
+    /// than at the root: what the process takes for its directory the caller does not know.
+    func checkFile(_ path: String, isNew: Bool = false) async throws(StoreError) {
+        guard path.hasPrefix("/") else {
+            throw StoreError(
+                .invalidArguments, "expected a path from the root on, found '\(path)'")
+        }
+        try await files.check(path, isNew: isNew)
+    }
+
     /// The record with the assets that a request names by a path; what a receipt stands for the
     /// database knows.
     func resolvingAssets(

@@ -76,13 +76,19 @@ enum CallTable {
         "store/info": entry(StoreInfo.self),
         "store/verify": entry(StoreVerify.self),
         "store/checkpoint": entry(StoreCheckpointCall.self),
+        "store/compact": entry(StoreCompact.self),
+        "store/backup": entry(StoreBackup.self),
+        "store/put": entry(StorePut.self),
+        "store/delete": entry(StoreDelete.self),
+        "store/restore": entry(StoreRestore.self),
+        "store/revert": entry(StoreRevert.self),
+        "store/load": entry(StoreLoad.self),
     ]
 
     /// The calls of Web Services, and those beyond it, that this build does not have.
     static let announced: Set<String> = [
         "records/changes", "zones/changes", "assets/rereference",
         "users/lookup/contacts",
-        "store/compact", "store/backup", "store/restore",
     ]
 }
 

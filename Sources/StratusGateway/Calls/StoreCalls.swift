@@ -33,6 +33,55 @@ struct StoreVerify: Call {
     }
 }
 
+/// Rewrites what of the journal is mostly needed no longer.
+struct StoreCompact: Call {
+    enum Key: String { case dryRun }
+
+    private let isDryRun: Bool
+
+    init(_ keys: JSONKeys<Key>) throws(Mismatch) { isDryRun = try keys.optional(.dryRun) ?? false }
+
+    func run(in session: Session) async throws(StoreError) -> JSONObject {
+        try session.demand(.maintenance)
+        return try await session.container.maintenance.compact(dryRun: isDryRun).json(isDryRun)
+    }
+}
+
+/// Writes an archive of the store, or of parts of it, to a file.
+struct StoreBackup: Call {
+    enum Key: String { case path, since, parts, history, hashes }
+
+    private let path: String
+    private let base: String?
+    private let parts: [Archive.Part]
+    private let keepsHistory: Bool
+    private let contentHashes: Bool
+
+    init(_ keys: JSONKeys<Key>) throws(Mismatch) {
+        path = try keys.required(.path)
+        base = try keys.optional(.since)
+        parts = try keys.optional(.parts, as: [String].self)?.map { Archive.Part(text: $0) } ?? []
+        keepsHistory = try keys.optional(.history) ?? false
+        contentHashes = try keys.optional(.hashes) ?? true
+    }
+
+    func run(in session: Session) async throws(StoreError) -> JSONObject {
+        try session.demand(.maintenance)
+        try await session.checkFile(path, isNew: true)
+        // Where it is a directory, also by a link, the file lies below it.
+        try await session.checkFile(path + "/-", isNew: true)
+        var since: Archive?
+        if let base {
+            try await session.checkFile(base)
+            since = try await Archive.open(at: base)
+        }
+        let archive = try await session.container.backup(
+            of: parts, to: path, since: since, keepingHistory: keepsHistory,
+            contentHashes: contentHashes)
+        return archive.information.json(archive.path)
+    }
+}
+
 struct StoreCheckpointCall: Call {
     typealias Key = NoKey
 

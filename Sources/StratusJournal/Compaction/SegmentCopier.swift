@@ -8,13 +8,16 @@ package struct SegmentCopier {
     /// What becomes of an entry.
     package enum Decision {
         case isDropped
+        /// It is not for this copy: if its commit ends with it, that ends with the last entry that is.
+        case isLeftOut
         /// It is kept if its commit is complete.
         case isKept
         /// A row of the index names it. So it is kept, and its commit is known to be complete.
         case isNamed
     }
 
-    package typealias Decide = (JournalEntry) throws(JournalError) -> Decision
+    /// Decides on an entry, and may give it another content.
+    package typealias Decide = (inout JournalEntry) throws(JournalError) -> Decision
 
     /// Takes a file that was written.
     package typealias Put = (_ name: String, _ bytes: [UInt8]) throws(StorageError) -> Void
@@ -51,6 +54,9 @@ package struct SegmentCopier {
     private var output: Output?
     /// Entries that are kept if the commit that is open is complete.
     private var undecided: [JournalEntry] = []
+    /// The last entry that is kept, while its commit goes on in a copy that leaves entries out.
+    private var last: (entry: JournalEntry, isNamed: Bool)?
+    private let leavesOut: Bool
     /// That of the last commit that ended, and the chain behind what was read.
     private var lastTime: Int64 = 0
     private var chain: UInt64 = 0
@@ -72,11 +78,13 @@ package struct SegmentCopier {
     ///   - clearedBefore: of what was replaced or taken away before it, `decide` keeps only what marks
     ///     do.
     ///   - firstNumber: of the first file; those that follow count on.
+    ///   - leavesOut: whether `decide` says of any entry that it is left out.
     package init(
         _ view: JournalView, of storeID: StoreID, head: JournalOffset,
         clearedBefore: JournalOffset, firstNumber: UInt64, usualLength: Int,
-        randomness: Randomness, put: @escaping Put
+        leavesOut: Bool = false, randomness: Randomness, put: @escaping Put
     ) {
+        self.leavesOut = leavesOut
         self.view = view
         self.storeID = storeID
         self.head = head
@@ -156,8 +164,29 @@ package struct SegmentCopier {
     }
 
     private mutating func keepUndecided() {
-        for entry in undecided { output?.writer.append(entry, isNamed: false) }
+        for entry in undecided { keep(entry, isNamed: false) }
         undecided.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func keep(_ entry: JournalEntry, isNamed: Bool) {
+        guard leavesOut else { output?.writer.append(entry, isNamed: isNamed); return }
+        writeLast()
+        last = (entry, isNamed)
+        if entry.header.isLast { writeLast() }
+    }
+
+    /// Writes the entry that was held; where its commit ends with one that is left out, with the time
+    /// of that.
+    private mutating func writeLast(endingAt time: Int64? = nil) {
+        guard let (entry, isNamed) = last.take() else { return }
+        let ended = time.map { entry.ending(at: $0) } ?? entry
+        output?.writer.append(ended, isNamed: isNamed)
+    }
+
+    /// A commit begins, or one that began before goes on, at `entry`.
+    private mutating func pass(_ entry: JournalEntry) {
+        guard let held = last else { return }
+        if entry.header.ordinal <= held.entry.header.ordinal { writeLast() }
     }
 
     /// Whether the commit that is open at the end of a segment has its end behind it.
@@ -190,19 +219,21 @@ package struct SegmentCopier {
     ) throws(JournalError) {
         let compacted = try view.files.compacted(segment, .blocking)
         let header = compacted.header
-        if let length = output?.writer.count, length >= usualLength {
+        if last == nil, let length = output?.writer.count, length >= usualLength {
             try endAndBegin(at: segment.base)
         }
         var reader = CompactedReader(compacted)
         if let start, start.offset > segment.base { try reader.skip(to: start.offset) }
         reading: while let entries = try reader.nextBlock() {
-            for entry in entries {
+            for var entry in entries {
                 if let start, entry.offset < start.offset { continue }
                 if entry.offset >= head { break reading }
                 if let time = entry.commitTime { lastTime = time }
-                let decision = try decide(entry)
-                if decision == .isDropped { continue }
-                output?.writer.append(entry, isNamed: decision == .isNamed)
+                pass(entry)
+                let decision = try decide(&entry)
+                if decision == .isLeftOut, let time = entry.commitTime { writeLast(endingAt: time) }
+                if decision == .isDropped || decision == .isLeftOut { continue }
+                keep(entry, isNamed: decision == .isNamed)
             }
         }
         start = nil
@@ -232,13 +263,15 @@ package struct SegmentCopier {
                 self.start = nil
             }
             // Between two groups it is known what chain leads there.
-            if undecided.isEmpty, let length = output?.writer.count, length >= usualLength {
+            if undecided.isEmpty, last == nil, let length = output?.writer.count,
+                length >= usualLength
+            {
                 chain = group.header.chain
                 // What no group says was before the first of a segment belongs to that segment.
                 try endAndBegin(at: isFirst ? segment.base : group.offset)
             }
             isFirst = false
-            for entry in frames where entry.kind.isEntry {
+            for var entry in frames where entry.kind.isEntry {
                 // The commit before was given up, if it did not end.
                 if entry.header.ordinal == 0 { undecided.removeAll(keepingCapacity: true) }
                 output?.nextOrdinal = entry.header.isLast ? 0 : entry.header.ordinal + 1
@@ -246,13 +279,15 @@ package struct SegmentCopier {
                     output?.totals.countCommit(at: time)
                     lastTime = time
                 }
-                let decision = try decide(entry)
+                pass(entry)
+                let decision = try decide(&entry)
                 if decision == .isNamed || entry.header.isLast { keepUndecided() }
                 switch decision {
                 case .isDropped: break
+                case .isLeftOut: if let time = entry.commitTime { writeLast(endingAt: time) }
                 case .isKept where !entry.header.isLast: undecided.append(entry)
-                case .isKept: output?.writer.append(entry, isNamed: false)
-                case .isNamed: output?.writer.append(entry, isNamed: true)
+                case .isKept: keep(entry, isNamed: false)
+                case .isNamed: keep(entry, isNamed: true)
                 }
             }
         }
@@ -292,6 +327,7 @@ package struct SegmentCopier {
     }
 
     private mutating func end(at offset: JournalOffset, isEnded: Bool) throws(JournalError) {
+        writeLast()
         guard var output = output.take() else { return }
         output.header.end = offset
         output.header.chainAtEnd = chain

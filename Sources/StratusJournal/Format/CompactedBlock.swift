@@ -173,19 +173,8 @@ struct CompactedBlock: Sendable {
             place: place, bytes: bytes)
     }
 
-    /// The frame as a segment had it but for the checksum of its header, which is 0.
     private func write(_ entry: Entry, to frames: inout ByteWriter) {
-        let header = entry.header
-        frames.uint64(0)
-        frames.uint64(header.payloadChecksum)
-        frames.uint32(UInt32(header.payloadLength))
-        frames.uint32(header.ordinal | (header.isLast ? FrameFormat.lastFlag : 0))
-        if let time = header.commitTime { frames.int64(time) }
-        frames.uint64(header.version.rawValue)
-        frames.uint32(header.zone)
-        frames.uint32(UInt32(header.kind.rawValue))
-        frames.append(raw.span.extracting(entry.payload))
-        frames.pad(to: JournalOffset.unit)
+        entry.header.write(raw.span.extracting(entry.payload), to: &frames)
     }
 
     /// What stands before each payload. The first entry stands at the offset of the block, the

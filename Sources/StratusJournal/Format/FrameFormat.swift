@@ -158,6 +158,20 @@ extension FrameHeader {
         kind = EntryKind(rawValue: bytes.uint8(at: content + FrameFormat.kind))
     }
 
+    /// Writes the frame as a segment has it but for the checksum of its header, which is 0.
+    func write(_ payload: Span<UInt8>, to frames: inout ByteWriter) {
+        frames.uint64(0)
+        frames.uint64(payloadChecksum)
+        frames.uint32(UInt32(payloadLength))
+        frames.uint32(ordinal | (isLast ? FrameFormat.lastFlag : 0))
+        if let commitTime { frames.int64(commitTime) }
+        frames.uint64(version.rawValue)
+        frames.uint32(zone)
+        frames.uint32(UInt32(kind.rawValue))
+        frames.append(payload)
+        frames.pad(to: JournalOffset.unit)
+    }
+
     /// Whether the frame at `place` says that its commit ends there.
     static func isLast(_ bytes: Span<UInt8>, at place: Int) -> Bool {
         bytes.uint32(at: place + FrameFormat.ordinal) & FrameFormat.lastFlag != 0

@@ -70,6 +70,35 @@ package struct JournalEntry: Sendable {
     /// A copy of the payload.
     package var payload: [UInt8] { Array(bytes[payloadRange]) }
 
+    /// The same entry, at its offset and in its commit, with another content.
+    package func replacing(
+        _ kind: EntryKind, zone: UInt32, payload: [UInt8]
+    ) -> JournalEntry {
+        var header = header
+        header.kind = kind
+        header.zone = zone
+        return with(header, payload.span)
+    }
+
+    /// The same entry as the last one of its commit, at `time` in microseconds since 1970.
+    func ending(at time: Int64) -> JournalEntry {
+        var header = header
+        header.commitTime = time
+        return withPayload { with(header, $0) }
+    }
+
+    private func with(_ changed: FrameHeader, _ payload: Span<UInt8>) -> JournalEntry {
+        var header = changed
+        header.payloadLength = payload.count
+        var frame = ByteWriter(capacity: header.frameLength)
+        header.write(payload, to: &frame)
+        let content = FrameFormat.content(isLast: header.isLast)..<frame.count
+        header.payloadChecksum = Checksum.xxh3(frame.bytes.span, in: content)
+        frame.set(header.payloadChecksum, at: FrameFormat.payloadChecksum)
+        return JournalEntry(
+            offset: offset, header: header, source: source, place: 0, bytes: frame.bytes)
+    }
+
     /// Gives `body` the payload, without a copy.
     package func withPayload<Result, Failure: Error>(
         _ body: (Span<UInt8>) throws(Failure) -> Result

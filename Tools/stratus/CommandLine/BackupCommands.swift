@@ -12,10 +12,16 @@ extension Command {
             whole and durable, when the command has ended, or not at all; an existing file is not \
             replaced. In a directory it gets a name that says store and offset.
 
+            With --only the archive has a part of the store, from which zones are brought back: public \
+            is the public database, USER the private one of that user, USER/ZONE one zone of it. A \
+            user whose name is public, or has a /, is named by the user record name. Such an archive \
+            has the schema, the marks and the policies of the whole store, but no other zones, and \
+            not what users have besides zones, such as subscriptions.
+
             With --since the archive holds what changed since another one, its base, and needs it \
             to be read: both have to lie in one directory. With --or-full it is a full one, with a \
-            warning, where the base is missing, damaged, of another store or another copy of it, or \
-            older than what STORE has forgotten.
+            warning, where the base is missing, damaged, of another store or another copy of it, of \
+            other parts, or older than what STORE has forgotten.
 
             With --follow it goes on until it is stopped: whenever something changed it writes an \
             archive into the directory of -o, at most one in so many seconds. Each goes on from the \
@@ -26,6 +32,9 @@ extension Command {
             """,
         arguments: [.store],
         options: [
+            Option(
+                "only", taking: .init("PART"), "only that part: public, USER or USER/ZONE",
+                isRepeatable: true),
             Option(
                 "since", taking: .init("ARCHIVE", .path), "only what changed since that archive"),
             Option("or-full", "a full archive where that of --since cannot be used"),
@@ -43,6 +52,9 @@ extension Command {
             Example(
                 "stratus backup ./store -o later.archive --since store.archive",
                 "Writes what changed since."),
+            Example(
+                "stratus backup ./store -o notes.archive --only local/notes",
+                "Writes an archive of one zone."),
             Example("stratus backup ./store -o ./archives", "Writes one into a directory."),
             Example(
                 "stratus backup ./store -o ./archives --follow 60",
@@ -57,8 +69,8 @@ extension Command {
             covers. show ARCHIVE: what it says of itself, with its zones. verify ARCHIVE: reads \
             every byte of it and of those that it goes on from, and all that they mean. merge \
             ARCHIVE -o FILE: writes what it and those that it goes on from hold as one full \
-            archive. forget DIR: deletes the archives that no --keep option keeps, of each store \
-            on its own; what a kept one goes on from is kept, too, and nothing is deleted while an \
+            archive. forget DIR: deletes the archives that no --keep option keeps, of each store, \
+            and of each choice of --only, on its own; what a kept one goes on from is kept, too, and nothing is deleted while an \
             archive in DIR cannot be opened. The store is not needed for any of this.
             """,
         arguments: [
@@ -99,10 +111,10 @@ extension Command {
             deletes it.
 
             With --zone: brings a zone back into STORE, which exists, or with --record some \
-            records with all below them, in one commit. --mode says what becomes of what is there: \
+            records with all below them, in one commit; ARCHIVE may be one of --only. --mode says what becomes of what is there: \
             skip brings back only what is gone; keep leaves what was changed since; replace makes \
             all of it what it was (the default); mirror also deletes what was not there. --dry-run \
-            says what would be done.
+            says what would be done. A service that has STORE open does it, if its gateway listens.
             """,
         arguments: [.archive, .store],
         options: [
@@ -140,7 +152,8 @@ extension Command {
             moment of the same store, in one commit. What of the past there is depends on marks and \
             retention: 'stratus mark' and 'stratus retention'. --mode is that of 'stratus restore', \
             but mirror is the default. Nothing is lost: what is replaced can be brought back the \
-            same way, as long as it is kept.
+            same way, as long as it is kept. A service that has STORE open does it, if its gateway \
+            listens.
             """,
         arguments: [.store],
         options: [

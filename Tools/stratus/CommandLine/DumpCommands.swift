@@ -40,7 +40,8 @@ extension Command {
             default); skip and keep add only what is not there; mirror also deletes what a zone has \
             and the lines do not. --as and --database choose where the lines of one database go, \
             --zone takes only those of one zone, and --as-zone gives it another name. Assets come \
-            from the records that have them already, or from the directory of --asset-files.
+            from the records that have them already, or from the directory of --asset-files. A \
+            service that has STORE open does it, if its gateway listens; then FILE is to be named.
             """,
         arguments: [
             .store, Argument("FILE", "a file; -, or none: standard input", .path, isOptional: true),

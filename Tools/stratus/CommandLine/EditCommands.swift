@@ -27,8 +27,8 @@ extension Command {
             name of a record of the zone) or asset (the path of a file). A field that is a list gets \
             its values one by one: FIELD=VALUE again for each.
 
-            The zone must be there. The store must not be open in a service: the exit code is 11 \
-            then, and 'stratus exec', or the service, is the way.
+            The zone must be there. A service that has the store open makes the change, if its gateway \
+            listens; if not, the exit code is 11.
             """,
         arguments: [
             .store, .record,
@@ -59,8 +59,8 @@ extension Command {
             to one of them; none where one is not there. It is one commit, in which all are deleted or \
             none; but in the public database and in default zones, which know no such commits, those \
             that may be deleted are. 'stratus revert --at' brings records back where a mark was made or \
-            the history is kept, 'stratus restore' from an archive. As with 'stratus put' the store \
-            must not be open in a service.
+            the history is kept, 'stratus restore' from an archive. A service that has the store open \
+            does it, as with 'stratus put'.
             """,
         arguments: [
             .store, Argument("RECORD", "the name of a record", isVariadic: true),

@@ -12,6 +12,9 @@ extension Command {
             they are ready: the id of a request tells whose its answer is. A change is answered \
             when it is durable.
 
+            While it runs no other process can write to the store. With --listen those commands of the \
+            tool that change records do it through this one.
+
             A line that is no request is answered with BAD_REQUEST, and reading goes on. At the \
             end of the input the store is closed. With --seed and --now, without --jobs, the same \
             input makes the same store, byte for byte but for its lock, and the same answers.
@@ -19,6 +22,8 @@ extension Command {
         arguments: [.store],
         options: [
             Option("create", "make the store where there is none"),
+            Option(
+                "listen", "let 'stratus put', delete, load, revert and restore reach the store"),
             Option("jobs", taking: .init("N", .number), "up to N requests at once"),
             .durability,
             Option("read-only", "change nothing, beside another writer too"),

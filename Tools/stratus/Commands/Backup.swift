@@ -7,6 +7,9 @@ import StratusGateway
 enum Backup {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let target = try invocation.archiveTarget(output)
+        for option in ["as", "database"] where invocation.has(option) {
+            throw ToolError.usage("backup", "--only names what is backed up, not --\(option)")
+        }
         let container = try await invocation.openStore()
         if let seconds = invocation.number("follow") {
             return try await follow(container, every: seconds, in: target, invocation, output)
@@ -46,6 +49,7 @@ enum Backup {
             throw ToolError.usage("backup", "--follow takes from 1 second to a year")
         }
         var options = ArchiveSeries.Options()
+        options.parts = invocation.archiveParts
         options.keepsHistory = invocation.has("history")
         options.contentHashes = !invocation.has("no-hash")
         options.chainLimit = Int(clamping: invocation.number("full-every") ?? 1000)
@@ -95,13 +99,15 @@ enum Backup {
         let (history, hashes) = (invocation.has("history"), !invocation.has("no-hash"))
         guard let target else {
             try await container.backup(
-                since: base, keepingHistory: history, contentHashes: hashes,
+                of: invocation.archiveParts, since: base, keepingHistory: history,
+                contentHashes: hashes,
                 progress: progress.update
             ) { try output.bytes($0) }
             return .ok
         }
         let archive = try await container.backup(
-            to: target, since: base, keepingHistory: history, contentHashes: hashes,
+            of: invocation.archiveParts, to: target, since: base, keepingHistory: history,
+            contentHashes: hashes,
             progress: progress.update)
         progress.finish()
         try output.summary(archive.information.json(archive.path), text: archive.text)
@@ -157,6 +163,10 @@ enum Backup {
         if let base = information.baseID {
             lines.insert(
                 ("goes on from", "\(base), \(information.chainLength) archives in all"), at: 2)
+        }
+        if !information.parts.isEmpty {
+            let parts = information.parts.map { Output.escaped($0.text) }
+            lines.append(("of", parts.joined(separator: ", ")))
         }
         if information.keepsHistory { lines.append(("history", "from \(information.floor) on")) }
         try Show.write(lines, to: output)
@@ -250,6 +260,10 @@ enum Restore {
         for option in ["record", "as-zone", "to-user", "mode"] where invocation.has(option) {
             throw ToolError.usage("restore", "--\(option) goes with --zone")
         }
+        guard archive.information.parts.isEmpty else {
+            throw ToolError.usage(
+                "restore", "the archive has some zones only: bring them back with --zone")
+        }
         let path = invocation.argument("STORE")
         let isRehearsal = invocation.has("rehearse")
         for option in ["clone", "dry-run"] where isRehearsal && invocation.has(option) {
@@ -297,13 +311,16 @@ enum Restore {
     }
 
     static func revert(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
-        let container = try await invocation.openForWriting()
-        return try await container.closing {
-            let snapshot = try await invocation.snapshot(of: container)
-            let source = invocation.database(of: snapshot)
-            return try await bring(
-                source, back: invocation.database(of: container), .mirror, invocation, output)
+        let done = try await invocation.changing { container in
+            let source = invocation.database(of: try await invocation.snapshot(of: container))
+            return try await bring(source, to: container, .mirror, invocation)
+        } through: { service in
+            // So that what is wrong with it is said as of any other command.
+            _ = try await invocation.point(in: service.store)
+            let body = try order(invocation, service)
+            return try await RestoredRecords(answer: service.call("store/revert", body, invocation))
         }
+        return try write(done, invocation, output)
     }
 
     private static func zone(
@@ -315,30 +332,56 @@ enum Restore {
         }
         let old = try await archive.container()
         let snapshot = try await invocation.snapshot(of: old)
-        let container = try await invocation.openForWriting()
-        return try await container.closing {
-            let database =
-                if let user = invocation.value("to-user") {
-                    container.privateDatabase(for: user)
-                } else {
-                    invocation.database(of: container)
-                }
-            return try await bring(
-                invocation.database(of: snapshot), back: database, .replace, invocation, output)
+        let done = try await invocation.changing { container in
+            try await bring(
+                invocation.database(of: snapshot), to: container, .replace, invocation)
+        } through: { service in
+            var body = try order(invocation, service)
+            body.append("archive", .string(invocation.absolutePath(archive.path)))
+            body.append("toUser", textOf: invocation.value("to-user"))
+            body.append("toZone", textOf: invocation.value("as-zone"))
+            return try await RestoredRecords(
+                answer: service.call("store/restore", body, invocation))
         }
+        return try write(done, invocation, output)
+    }
+
+    /// What a service is asked of both.
+    private static func order(
+        _ invocation: Invocation, _ service: Service
+    ) throws -> JSONObject {
+        var body: JSONObject = ["zoneID": try invocation.zoneObject(in: service.store)]
+        let names = invocation.allValues("record")
+        if !names.isEmpty { body.append("records", .strings(names)) }
+        body.append("at", textOf: invocation.value("at"))
+        body.append("mode", textOf: invocation.value("mode"))
+        body.append("dryRun", .boolean(invocation.has("dry-run")))
+        return body
     }
 
     private static func bring(
-        _ source: DatabaseSnapshot, back database: Database, _ usual: RestoreMode,
-        _ invocation: Invocation, _ output: Output
-    ) async throws -> ExitCode {
+        _ source: DatabaseSnapshot, to container: Container, _ usual: RestoreMode,
+        _ invocation: Invocation
+    ) async throws -> RestoredRecords {
         let names = invocation.allValues("record")
-        let isDryRun = invocation.has("dry-run")
-        let done = try await database.restore(
-            invocation.zoneID, from: source,
+        let database =
+            if let user = invocation.value("to-user") {
+                container.privateDatabase(for: user)
+            } else {
+                invocation.database(of: container)
+            }
+        return try await database.restore(
+            invocation.zoneID(in: container), from: source,
             to: invocation.value("as-zone").map { RecordZone.ID(zoneName: $0) },
             records: names.isEmpty ? nil : names,
-            mode: invocation.value("mode").flatMap(RestoreMode.init) ?? usual, dryRun: isDryRun)
+            mode: invocation.value("mode").flatMap(RestoreMode.init(rawValue:)) ?? usual,
+            dryRun: invocation.has("dry-run"))
+    }
+
+    private static func write(
+        _ done: RestoredRecords, _ invocation: Invocation, _ output: Output
+    ) throws -> ExitCode {
+        let isDryRun = invocation.has("dry-run")
         try output.header(schema: "stratus.restore/1")
         for (word, sign, found) in [
             ("added", "+", done.added), ("replaced", "M", done.replaced),
@@ -383,6 +426,13 @@ extension Invocation {
     }
 }
 
+extension Invocation {
+    /// What `--only` names.
+    fileprivate var archiveParts: [Archive.Part] {
+        allValues("only").map { Archive.Part(text: $0) }
+    }
+}
+
 extension Archive {
     /// Whatever is wrong with it is said of the archive, not of a store.
     fileprivate static func opened(_ path: String) async throws -> Archive {
@@ -402,22 +452,6 @@ extension Archive {
             + "\(Quantities.count(records, "record")) in "
             + "\(Quantities.count(information.zones.count, "zone")), "
             + "offsets \(information.range.lowerBound) to \(information.range.upperBound)"
-    }
-}
-
-extension Archive.Information {
-    fileprivate func json(_ path: String) -> JSONObject {
-        var object: JSONObject = [
-            "file": .string(path), "archiveID": .string(archiveID), "storeID": .string(storeID),
-            "start": .offset(range.lowerBound), "end": .offset(range.upperBound),
-            "floor": .offset(floor), "history": .boolean(keepsHistory), "bytes": .integer(length),
-            "made": .date(created), "chain": .integer(chainLength),
-            "zones": .integer(zones.count),
-            "records": .integer(zones.reduce(0) { $0 + $1.recordCount }),
-        ]
-        object.append("baseID", baseID.map(JSONValue.string))
-        object.append("lastCommit", lastCommit.map(JSONValue.date))
-        return object
     }
 }
 

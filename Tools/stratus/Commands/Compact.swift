@@ -58,15 +58,6 @@ extension Compact {
 private func size(_ bytes: Int) -> String { Quantities.size(UInt64(max(0, bytes))) }
 
 extension CompactionReport {
-    fileprivate func json(_ isDryRun: Bool) -> JSONObject {
-        [
-            "dryRun": .boolean(isDryRun), "segments": .integer(segmentCount),
-            "segmentBytes": .integer(segmentBytes), "neededBytes": .integer(neededBytes),
-            "compactedSegments": .integer(compactedSegments),
-            "compactedBytes": .integer(compactedBytes), "freedBytes": .integer(freedBytes),
-        ]
-    }
-
     fileprivate func text(_ isDryRun: Bool) -> String {
         let would = isDryRun ? "would be " : ""
         return "\(Quantities.count(compactedSegments, "segment")) of \(segmentCount) \(would)"

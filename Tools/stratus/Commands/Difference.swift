@@ -7,6 +7,8 @@ struct Difference {
     /// What of the memory for one store each of two may take.
     private static let memory = Invocation.streamingMemory / 2
 
+    /// Both; either may be of an archive that has some zones only.
+    private let snapshots: [Snapshot]
     private let before: [NamedDatabase]
     private let after: [NamedDatabase]
     /// Whether the one is the other in an earlier state.
@@ -25,7 +27,7 @@ struct Difference {
             try await invocation.snapshot(of: old), try await invocation.snapshot(of: new, "until")
         )
         var difference = Difference(
-            before: try invocation.namedDatabases(of: before, in: old),
+            snapshots: [before, after], before: try invocation.namedDatabases(of: before, in: old),
             after: try invocation.namedDatabases(of: after, in: new), isOfOneStore: path == nil,
             zoneName: invocation.value("zone"), writer: DifferenceWriter(invocation, output))
         try output.header(schema: "stratus.diff/1", columns: "change  record  type  zone  user")
@@ -64,7 +66,9 @@ struct Difference {
             try old?.zones(named: zoneName) ?? [], try new?.zones(named: zoneName) ?? []
         )
         let zones = Set(oldZones + newZones).sorted { $0.zoneName.precedes($1.zoneName) }
-        for zone in zones {
+        // Where one of them does not have a zone, the zone may have been there all the same.
+        for zone in zones
+        where snapshots.allSatisfy({ $0.covers(zone: zone.zoneName, of: user) }) {
             let old = oldZones.contains(zone) ? old : nil
             let new = newZones.contains(zone) ? new : nil
             if old == nil, !zone.isDefault { try writer.zone(zone, isAdded: true, user) }

@@ -1,6 +1,6 @@
+import FoundationEssentials
 import Stratus
 import StratusGateway
-import StratusLanguage
 
 /// Commands that read and change single records by hand.
 enum Edit {
@@ -35,122 +35,50 @@ enum Edit {
     }
 
     static func put(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
-        let texts = try invocation.allArguments("FIELD=VALUE").map { text throws(ToolError) in
-            try FieldText(text)
-        }
-        let container = try await invocation.openForWriting()
-        return try await container.closing {
-            let database = invocation.database(of: container)
-            var record = try await record(of: invocation, database, in: container)
-            let schema = try await container.schemaDocument()
-            let declared = schema.types.first { $0.name.text == record.recordType }?.fields ?? []
-            try set(texts, in: &record, declared)
-            try unset(invocation.allValues("unset"), texts, in: &record)
-            if let parent = invocation.value("parent") {
-                record.parent = Reference(
-                    recordID: Record.ID(recordName: parent, zoneID: record.recordID.zoneID),
-                    action: .none)
+        let edit = RecordEdit(
+            type: invocation.value("type"),
+            values: try invocation.allArguments("FIELD=VALUE").map { text throws(ToolError) in
+                try FieldText(argument: text)
+            }, unset: invocation.allValues("unset"), parent: invocation.value("parent"))
+        let saved: JSONObject = try await invocation.changing { container in
+            let (id, database) = (
+                try invocation.recordID(in: container), invocation.database(of: container)
+            )
+            return try await refusing {
+                try await edit.run(on: id, database, in: container).json
             }
-            let saved = try await save(record, database)
-            let name = Output.escaped(saved.recordID.recordName)
-            try output.result(
-                "record", saved.json,
-                text: "\(name)  \(saved.recordType)  \(saved.recordChangeTag ?? "")")
-            return .ok
+        } through: { service in
+            var body: JSONObject = [
+                "recordName": .string(invocation.argument("RECORD")),
+                "zoneID": try invocation.zoneObject(in: service.store),
+                "values": .strings(invocation.allArguments("FIELD=VALUE")),
+                "unset": .strings(edit.unset),
+                "directory": .string(FileManager.default.currentDirectoryPath),
+            ]
+            body.append("recordType", textOf: edit.type)
+            body.append("parent", textOf: edit.parent)
+            return try await refusing {
+                let answer = try await service.call("store/put", body, invocation)
+                if let refusal = RecordEdit.Refusal(answer: answer) { throw refusal }
+                return answer.object("record")
+            }
         }
+        let name = Output.escaped(saved.text("recordName"))
+        try output.result(
+            "record", saved,
+            text: "\(name)  \(saved.text("recordType"))  \(saved.text("recordChangeTag"))")
+        return .ok
     }
 
-    /// The record as it is, or a new one.
-    private static func record(
-        of invocation: Invocation, _ database: Database, in container: Container
-    ) async throws -> Record {
-        let id = try invocation.recordID(in: container)
-        let type = invocation.value("type")
-        guard let record = try await present(id, database) else {
-            guard let type else {
-                throw ToolError(
-                    .notFound, id: "record.none", "there is no record \(id.recordName)",
-                    hint: "with --type TYPE it is made")
-            }
-            return Record(recordType: type, recordID: id)
-        }
-        guard type == nil || type == record.recordType else {
-            throw ToolError.usage(
-                "type", "the record \(id.recordName) is of type \(record.recordType)")
-        }
-        let isEdited = ["unset", "parent"].contains { invocation.has($0) }
-        guard isEdited || !invocation.allArguments("FIELD=VALUE").isEmpty else {
-            throw ToolError.usage("nothing", "nothing is to be changed: name a FIELD=VALUE")
-        }
-        return record
-    }
-
-    private static func present(
-        _ id: Record.ID, _ database: Database
-    ) async throws(StoreError) -> Record? {
-        do throws(StoreError) {
-            return try await database.record(for: id)
-        } catch {
-            guard error.code == .unknownItem else { throw error }
-            return nil
-        }
-    }
-
-    /// Gives a record the values that texts stand for. A list gets them in their order.
-    private static func set(
-        _ texts: [FieldText], in record: inout Record, _ declared: [SchemaDocument.Field]
-    ) throws(ToolError) {
-        let types = Dictionary(
-            declared.map { ($0.name.text, $0.type) }, uniquingKeysWith: { first, _ in first })
-        var values: [String: [RecordValue]] = [:]
-        for text in texts {
-            let type = types[text.field]
-            let kinds = text.kind.map { [$0] } ?? type?.element.typedKinds ?? [.string]
-            let zone = record.recordID.zoneID
-            let value = kinds.lazy.compactMap { RecordValue(typed: text.value, $0, in: zone) }.first
-            guard let value else {
-                throw .usage(
-                    "bad-value", "\(text.field): expected \(kinds[0].form), found '\(text.value)'")
-            }
-            values[text.field, default: []].append(value)
-        }
-        for (field, values) in values {
-            let type = types[field]
-            let isList = type?.isList == true
-            guard isList || values.count == 1 else {
-                throw .usage("repeated-field", "\(field) is no list, and is given again")
-            }
-            let value = isList ? .list(values) : values[0]
-            if type?.isEncrypted == true {
-                record.encryptedValues[field] = value
-            } else {
-                record[field] = value
-            }
-        }
-    }
-
-    private static func unset(
-        _ fields: [String], _ texts: [FieldText], in record: inout Record
-    ) throws(ToolError) {
-        for field in fields {
-            guard !texts.contains(where: { $0.field == field }) else {
-                throw .usage("contradiction", "\(field) is given a value and unset")
-            }
-            guard record[field] != nil else {
-                throw ToolError(
-                    .notFound, id: "field.none",
-                    "the record \(record.recordID.recordName) has no field \(field)")
-            }
-            record[field] = nil
-        }
-    }
-
-    private static func save(
-        _ record: Record, _ database: Database
-    ) async throws(ToolError) -> Record {
-        do throws(StoreError) {
-            return try await database.save(record)
-        } catch {
+    /// What `body` makes; what is refused of it is wrong on the command line.
+    private static func refusing<Result>(
+        _ body: () async throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await body()
+        } catch let refusal as RecordEdit.Refusal {
+            throw ToolError(refusal)
+        } catch let error as StoreError {
             throw refusal(error)
         }
     }
@@ -168,58 +96,61 @@ enum Edit {
     }
 
     static func delete(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
-        let container = try await invocation.openForWriting()
-        return try await container.closing {
-            let database = invocation.database(of: container)
+        let names = invocation.allArguments("RECORD")
+        let (deleted, failure): ([String], StoreError?) = try await invocation.changing {
+            container in
             let zone = try invocation.zoneID(in: container)
-            let ids = invocation.allArguments("RECORD").map {
-                Record.ID(recordName: $0, zoneID: zone)
+            let ids = names.map { Record.ID(recordName: $0, zoneID: zone) }
+            return try await refusing {
+                let result = try await invocation.database(of: container).deleteByHand(ids)
+                return (result.deletedNames(of: ids), result.partialFailure)
             }
-            // One that is not there is a slip of the hand, and then none is deleted.
-            let there = try await database.records(for: ids, desiredKeys: [])
-            for id in ids { _ = try there[id]?.get() }
-            let result = try await database.modifyRecords(saving: [], deleting: ids)
-            for id in ids {
-                guard case .success? = result.deleteResults[id] else { continue }
-                try output.result(
-                    "recordDeleted", ["recordName": .string(id.recordName)],
-                    text: "- \(Output.escaped(id.recordName))")
+        } through: { service in
+            let body: JSONObject = [
+                "records": .strings(names),
+                "zoneID": try invocation.zoneObject(in: service.store),
+            ]
+            return try await refusing {
+                let answer = try await service.call("store/delete", body, invocation)
+                let failures = answer.objects("failures")
+                let first = failures.first { !StoreError.isOfBatch($0) } ?? failures.first
+                return (answer.texts("deleted"), first.map { StoreError(refusal: $0) })
             }
-            if let failure = result.partialFailure { throw refusal(failure) }
-            return .ok
+        }
+        for name in deleted {
+            try output.result(
+                "recordDeleted", ["recordName": .string(name)],
+                text: "- \(Output.escaped(name))")
+        }
+        if let failure { throw refusal(failure) }
+        return .ok
+    }
+}
+
+extension FieldText {
+    /// As the command line gives it.
+    init(argument text: String) throws(ToolError) {
+        do throws(StoreError) {
+            try self.init(text)
+        } catch {
+            throw .usage("bad-value", error.reason)
         }
     }
 }
 
-extension SchemaDocument.Element {
-    /// What a text may be, the first that it can be.
-    fileprivate var typedKinds: [TypedValueKind] {
-        switch self {
-        case .asset: [.asset]
-        case .bytes: [.bytes]
-        case .double, .numberAsDouble: [.double]
-        case .int64, .numberAsInt64: [.int64]
-        case .location: [.location]
-        case .number: [.int64, .double]
-        case .reference: [.reference]
-        case .string: [.string]
-        case .timestamp: [.timestamp]
-        }
-    }
-}
-
-extension TypedValueKind {
-    /// What a text of it looks like.
-    fileprivate var form: String {
-        switch self {
-        case .string: "text"
-        case .int64: "a whole number of 64 bits"
-        case .double: "a number"
-        case .timestamp: "a time such as 2026-11-23T14:30:00Z"
-        case .bytes: "base64"
-        case .location: "LATITUDE,LONGITUDE"
-        case .reference: "the name of a record"
-        case .asset: "the path of a file"
+extension ToolError {
+    fileprivate init(_ refusal: RecordEdit.Refusal) {
+        let reason = refusal.reason
+        switch refusal.fault {
+        case .noRecord:
+            self.init(
+                .notFound, id: "record.none", reason, hint: "with --type TYPE it is made")
+        case .noField: self.init(.notFound, id: "field.none", reason)
+        case .otherType: self = .usage("type", reason)
+        case .nothing: self = .usage("nothing", reason)
+        case .badValue: self = .usage("bad-value", reason)
+        case .repeatedField: self = .usage("repeated-field", reason)
+        case .contradiction: self = .usage("contradiction", reason)
         }
     }
 }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Stratus
 import StratusFiles
-import StratusGateway
+package import StratusGateway
 import StratusJournal
 import Synchronization
 
@@ -21,20 +21,35 @@ package enum Exec {
         let jobs = try jobs(invocation)
         let randomness = invocation.number("seed").map { Randomness.seeded(with: $0) }
         let clock = try invocation.value("now").map(Self.clock) ?? Clock.system
+        let listens = invocation.has("listen")
+        if listens, invocation.has("read-only") {
+            throw ToolError.usage(
+                "contradiction", "with --read-only there is nothing to listen for")
+        }
         let container = try await open(
-            invocation, clock, randomness: randomness, isAlone: jobs == nil)
+            invocation, clock, randomness: randomness, isAlone: jobs == nil && !listens)
         let grants = Set([.maintenance, .userRecordNames] + files(invocation))
         let gateway = Gateway(
             container: container, grants: grants,
             now: { Date(timeIntervalSince1970: Double(clock.now()) / 1_000_000) },
             makeIdentifier: { randomness.map { UUID(randomness: $0) } ?? UUID() })
         let server = RequestServer(
-            gateway: gateway, output: output, refreshes: invocation.has("read-only"), read: read)
+            gateway: gateway, refreshes: invocation.has("read-only"), read: read
+        ) { line, sends in
+            try output.verbatim(line: line)
+            if sends { try output.flush() }
+        }
         do {
-            if let jobs {
-                try await server.serve(jobs: jobs)
-            } else {
-                try await server.serve()
+            let listener = listens ? try container.listener() : nil
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                if let listener { group.addTask { try await gateway.serve(listener) } }
+                if let jobs {
+                    try await server.serve(jobs: jobs)
+                } else {
+                    try await server.serve()
+                }
+                group.cancelAll()
+                try await group.waitForAll()
             }
         } catch {
             // What was answered is durable; the error that ended it is the one to tell.

@@ -25,27 +25,28 @@ extension Invocation {
     static func point(
         _ text: String, in container: Container
     ) async throws -> PastPoint {
-        if let offset = UInt64(text) { return .offset(offset) }
-        if text.hasPrefix("mark:") {
-            return .mark(try await mark(String(text.dropFirst(5)), in: container))
+        do throws(StoreError) {
+            return try await container.point(text)
+        } catch {
+            if error.code == .invalidArguments { throw ToolError.usage("bad-value", error.reason) }
+            guard error.code == .unknownItem else { throw error }
+            throw ToolError.noMark(error.reason)
         }
-        // As shown, times have milliseconds: what was committed within one is part of it.
-        if let date = Date(typed: text) { return .time(date.addingTimeInterval(0.000_999)) }
-        if let token = ChangeToken(text) { return .token(token) }
-        throw ToolError.usage(
-            "bad-value",
-            "a POINT is an offset, a time such as 2026-11-23T14:30:00Z, mark:NAME or a change "
-                + "token, not \(text)")
     }
 
     /// The latest mark of a name.
     static func mark(_ name: String, in container: Container) async throws -> Mark {
         guard let mark = try await container.marks().last(where: { $0.name == name }) else {
-            throw ToolError(
-                .notFound, id: "mark.none", "the store has no mark \(name)",
-                hint: "'stratus mark STORE' lists the marks")
+            throw ToolError.noMark("the store has no mark \(name)")
         }
         return mark
+    }
+}
+
+extension ToolError {
+    fileprivate static func noMark(_ reason: String) -> ToolError {
+        ToolError(
+            .notFound, id: "mark.none", reason, hint: "'stratus mark STORE' lists the marks")
     }
 }
 

@@ -1,4 +1,5 @@
 import Stratus
+import StratusGateway
 import StratusLanguage
 
 /// Which records of a zone a command shows: those whose name and fields are as `--name` and `--where`
@@ -17,7 +18,7 @@ struct RecordFilter {
             return name
         }
         conditions = try invocation.allValues("where").map { text throws(ToolError) in
-            let condition = try FieldText(text)
+            let condition = try FieldText(argument: text)
             guard condition.kind == nil else {
                 throw .usage("bad-value", "--where takes FIELD=VALUE without a type, not '\(text)'")
             }

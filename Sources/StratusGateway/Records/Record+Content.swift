@@ -1,18 +1,18 @@
-import Stratus
+package import Stratus
 
 extension Record {
     /// The assets of all fields, also those in lists.
-    var assets: [Asset] { allKeys.flatMap { self[$0]?.assets ?? [] } }
+    package var assets: [Asset] { allKeys.flatMap { self[$0]?.assets ?? [] } }
 
     /// The same type and fields, as a record that was never saved.
-    func copied(as id: ID) -> Record {
+    package func copied(as id: ID) -> Record {
         var copy = Record(recordType: recordType, recordID: id)
         copy.take(from: self)
         return copy
     }
 
     /// All values of another record, with their encryption flags.
-    mutating func take(from other: Record) {
+    package mutating func take(from other: Record) {
         for key in other.allKeys { self[key] = other[key] }
         let encrypted = other.encryptedValues
         for key in encrypted.allKeys { encryptedValues[key] = encrypted[key] }

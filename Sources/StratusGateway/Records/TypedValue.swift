@@ -1,11 +1,10 @@
-import FoundationEssentials
-import Stratus
-import StratusGateway
+package import FoundationEssentials
+package import Stratus
 
 // Values of fields as they are typed on a command line.
 
 /// The types of values that can be typed, named as the schema language names them.
-enum TypedValueKind: String, CaseIterable {
+package enum TypedValueKind: String, CaseIterable, Sendable {
     case string, int64, double, timestamp, bytes, location, reference, asset
 }
 
@@ -13,7 +12,7 @@ extension RecordValue {
     /// The value that a text stands for: numbers in decimal digits, a time such as
     /// `2026-11-23T14:30:00Z`, bytes in base64, a location as `LATITUDE,LONGITUDE`, a reference as the
     /// name of a record in `zone`, an asset as the path of a file. Nil where it is none of the kind.
-    init?(typed text: String, _ kind: TypedValueKind, in zone: RecordZone.ID) {
+    package init?(typed text: String, _ kind: TypedValueKind, in zone: RecordZone.ID) {
         let value: RecordValue? =
             switch kind {
             case .string: .string(text)
@@ -34,7 +33,7 @@ extension RecordValue {
 
     /// The texts that stand for it as ``init(typed:_:in:)`` takes them: one, or of a list one for each of
     /// its values. Nil of an asset, which no text holds.
-    var typedTexts: [String]? {
+    package var typedTexts: [String]? {
         switch self {
         case .string(let value): [value]
         case .int64(let number): [String(number)]
@@ -53,7 +52,7 @@ extension RecordValue {
 
     /// Whether a text stands for it, or for one of the values of the list that it is. For an asset
     /// its checksum does.
-    func isTyped(_ text: String) -> Bool {
+    package func isTyped(_ text: String) -> Bool {
         switch self {
         case .string(let value): value == text
         case .int64(let number): Int64(text) == number
@@ -73,7 +72,7 @@ extension RecordValue {
 extension Date {
     /// A time such as `2026-11-23T14:30:00Z`, with the time zone and, where that is said, parts of a
     /// second.
-    init?(typed text: String) {
+    package init?(typed text: String) {
         let whole = Date.ISO8601FormatStyle()
         let parts = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         guard let date = (try? Date(text, strategy: parts)) ?? (try? Date(text, strategy: whole))
@@ -96,15 +95,16 @@ extension Location {
 }
 
 /// A field and a text, as `FIELD=VALUE` or `FIELD:TYPE=VALUE`.
-struct FieldText {
-    let field: String
+package struct FieldText: Sendable {
+    package let field: String
     /// Nil: what the schema has for the field.
-    let kind: TypedValueKind?
-    let value: String
+    package let kind: TypedValueKind?
+    package let value: String
 
-    init(_ text: String) throws(ToolError) {
+    /// - Throws: ``StoreError`` with `invalidArguments` where it is neither.
+    package init(_ text: String) throws(StoreError) {
         guard let end = text.firstIndex(of: "="), end > text.startIndex else {
-            throw .usage("bad-value", "expected FIELD=VALUE, found '\(text)'")
+            throw StoreError(.invalidArguments, "expected FIELD=VALUE, found '\(text)'")
         }
         value = String(text[text.index(after: end)...])
         let name = text[..<end]

@@ -1,41 +1,42 @@
-import Stratus
-import StratusFiles
-import StratusGateway
+internal import StratusFiles
 
 /// Reads requests, one a line, and writes their answers.
 package struct RequestServer: Sendable {
     /// Gives some bytes, none at their end, nil where the process is to stop. May block.
     package typealias Read = @Sendable () throws -> [UInt8]?
+    /// Takes the line of an answer, without its end, and may keep it until it is to send all it has.
+    package typealias Write = @Sendable (_ line: [UInt8], _ sends: Bool) async throws -> Void
 
     /// Longer lines are no requests.
     private static let lineLimit = 64 << 20
 
     let gateway: Gateway
-    let output: Output
     /// Whether another process writes.
     let refreshes: Bool
     private let read: Read
+    private let write: Write
     private let threads = IOThreads(count: 1)
 
-    init(gateway: Gateway, output: Output, refreshes: Bool, read: @escaping Read) {
+    package init(
+        gateway: Gateway, refreshes: Bool, read: @escaping Read, write: @escaping Write
+    ) {
         self.gateway = gateway
-        self.output = output
         self.refreshes = refreshes
         self.read = read
+        self.write = write
     }
 
     /// One request after the other.
-    func serve() async throws {
+    package nonisolated(nonsending) func serve() async throws {
         var input = Input(self)
         while let line = try await input.next() {
-            try await answer(line)
             // Who waits for an answer gets it at once, a pipeline many together.
-            if input.isDrained { try output.flush() }
+            try await answer(line, sends: input.isDrained)
         }
     }
 
     /// Up to `jobs` requests at once, whose lines together are no longer than the longest may be.
-    func serve(jobs: Int) async throws {
+    package nonisolated(nonsending) func serve(jobs: Int) async throws {
         try await withThrowingTaskGroup(of: Int.self) { group in
             var input = Input(self)
             var running = 0
@@ -50,8 +51,7 @@ package struct RequestServer: Sendable {
                 running += 1
                 length += line.length
                 group.addTask {
-                    try await answer(line)
-                    try output.flush()
+                    try await answer(line, sends: true)
                     return line.length
                 }
             }
@@ -59,7 +59,9 @@ package struct RequestServer: Sendable {
         }
     }
 
-    private func answer(_ line: LineReader.Line) async throws {
+    private nonisolated(nonsending) func answer(
+        _ line: LineReader.Line, sends: Bool
+    ) async throws {
         let response =
             switch line {
             case .line(let bytes, let number):
@@ -71,7 +73,7 @@ package struct RequestServer: Sendable {
         // Before the answer is written: what is acknowledged is what a reader beside sees. Written
         // for each request, not when input runs dry, so that the store does not depend on timing.
         gateway.announceDurable()
-        try output.verbatim(line: response.bytes)
+        try await write(response.bytes, sends)
     }
 
     /// The lines that are read.
@@ -85,7 +87,7 @@ package struct RequestServer: Sendable {
 
         init(_ server: RequestServer) { self.server = server }
 
-        mutating func next() async throws -> LineReader.Line? {
+        nonisolated(nonsending) mutating func next() async throws -> LineReader.Line? {
             while true {
                 if let line = ahead.take() ?? lines.next() {
                     ahead = lines.next()

@@ -1,0 +1,182 @@
+import FoundationEssentials
+import Stratus
+import StratusGateway
+import StratusTool
+import Testing
+
+/// Commands that change a store which a service has open, through that service.
+@Suite(.serialized) struct ServiceTests {
+    /// Runs `body` beside a service that has the store open and listens.
+    private static func serving(
+        _ place: Place, _ grants: Set<Gateway.Grant>? = nil,
+        _ body: (Container) async throws -> Void
+    ) async throws {
+        let container = try await Container.open(at: place.path + "/store", creating: true)
+        let gateway = Gateway(
+            container: container, grants: grants ?? [.maintenance, .files(under: "/")])
+        try await withThrowingTaskGroup { group in
+            group.addTask { try await gateway.listen() }
+            // It listens once it says so.
+            for _ in 0..<10_000 where !says(place) {
+                try await Task.sleep(for: .milliseconds(1))
+            }
+            try #require(says(place))
+            try await body(container)
+            group.cancelAll()
+            try await group.waitForAll()
+        }
+        #expect(!says(place))
+        try await container.close()
+    }
+
+    private static func says(_ place: Place) -> Bool {
+        FileManager.default.fileExists(atPath: place.path + "/store/listener")
+    }
+
+    private static func results(_ line: String, in place: Place) async throws -> String {
+        let run = try await place.run(line)
+        #expect(run.code == .ok, "\(line): \(run.messages)")
+        return run.results
+    }
+
+    @Test func `records are put and deleted, and the service sees it at once`() async throws {
+        let place = try Place()
+        try await Self.serving(place) { container in
+            let database = container.privateDatabase(for: "local")
+            try await database.save(RecordZone(zoneName: "notes"))
+            let put = try await Self.results(
+                "put @/store n1 title=one file:asset=@/tree/a.txt --zone notes --type Note",
+                in: place)
+            #expect(put.hasPrefix("n1  Note  "))
+            let id = Record.ID(recordName: "n1", zoneID: RecordZone.ID(zoneName: "notes"))
+            let record = try await database.record(for: id)
+            #expect(record["title"] == .string("one"))
+            #expect(try await record["file"]?.assetValue?.data(limit: 9) == Data("one".utf8))
+            _ = try await Self.results("put @/store n1 title=two --zone notes", in: place)
+            #expect(try await database.record(for: id)["title"] == .string("two"))
+            // In the public database the operator may change what is others'.
+            let open = container.publicDatabase(as: "alice")
+            try await open.save(
+                Record(recordType: "Note", recordID: Record.ID(recordName: "p1")))
+            _ = try await Self.results(
+                "put @/store p1 title=x --zone _defaultZone --database public", in: place)
+            for (line, code) in [
+                ("put @/store n2 title=one --zone notes", ExitCode.notFound),
+                ("put @/store n1 title --zone notes", .usage),
+                ("delete @/store n1 n2 --zone notes", .notFound),
+                ("put @/store n1 title=one --zone none --type Note", .notFound),
+            ] {
+                #expect(try await place.run(line).code == code, "\(line)")
+            }
+            #expect(
+                try await Self.results("delete @/store n1 --zone notes", in: place) == "- n1\n")
+            await #expect(throws: StoreError.self) { try await database.record(for: id) }
+        }
+        // Then it is closed, and the command opens it.
+        _ = try await Self.results("put @/store n1 --zone notes --type Note", in: place)
+    }
+
+    @Test func `a zone comes back while a service goes on`() async throws {
+        let place = try Place()
+        try await place.importTree()
+        let before = try await Self.results("hash @/store --zone files", in: place)
+        let dump = try await Self.results("dump @/store", in: place)
+        try place.write(dump, "dump")
+        _ = try await Self.results("mark @/store before", in: place)
+        try await Self.serving(place) { container in
+            let database = container.privateDatabase(for: "local")
+            let zone = RecordZone.ID(zoneName: "files")
+            _ = try await Self.results("backup @/store -o @/files.archive", in: place)
+            func spoil() async throws {
+                let page = try await database.records(inZoneWith: zone)
+                let files = page.records.filter { $0.recordType != "Folder" }
+                for record in files.prefix(2) {
+                    try await database.deleteRecord(withID: record.recordID)
+                }
+            }
+            for line in [
+                "restore @/files.archive @/store --zone files --mode mirror",
+                "revert @/store --zone files --at mark:before",
+                "load @/store @/dump --mode mirror",
+            ] {
+                try await spoil()
+                let token = try await database.recordZoneChanges(inZoneWith: zone).changeToken
+                let would = try await Self.results("\(line) --dry-run", in: place)
+                #expect(would.contains("2 ") && would.contains("would be "), "\(would)")
+                #expect(try await Self.results("hash @/store --zone files", in: place) != before)
+                let done = try await Self.results(line, in: place)
+                #expect(done.contains("2 "), "\(done)")
+                #expect(try await Self.results("hash @/store --zone files", in: place) == before)
+                // As changes like any other.
+                let changes = try await database.recordZoneChanges(
+                    inZoneWith: zone, since: token)
+                #expect(changes.modifications.count == 2)
+            }
+            let copied = try await Self.results(
+                "restore @/files.archive @/store --zone files --as-zone copy --to-user bob",
+                in: place)
+            #expect(copied.contains("4 records brought back"))
+            #expect(
+                try await Self.results("zones @/store --as bob", in: place).contains("4  copy"))
+            for (line, code) in [
+                ("revert @/store --zone files --at mark:none", ExitCode.notFound),
+                ("revert @/store --zone files --at nonsense", .usage),
+                ("restore @/none.archive @/store --zone files", .noStore),
+                ("load @/store", .usage),
+            ] {
+                #expect(try await place.run(line).code == code, "\(line)")
+            }
+        }
+    }
+
+    @Test func `what the service does not grant is refused`() async throws {
+        let place = try Place()
+        try await place.importTree()
+        _ = try await Self.results("backup @/store -o @/files.archive", in: place)
+        try await Self.serving(place, []) { _ in
+            let run = try await place.run("put @/store n1 --zone files --type Note")
+            #expect(run.code == .permission, "\(run)")
+        }
+        try await Self.serving(place, [.maintenance, .files(under: place.path + "/tree")]) { _ in
+            let run = try await place.run(
+                "restore @/files.archive @/store --zone files --mode skip")
+            #expect(run.code == .permission, "\(run)")
+            let put = try await place.run(
+                "put @/store n1 f:asset=@/files.archive --zone files --type Note")
+            #expect(put.code == .permission, "\(put)")
+        }
+    }
+
+    @Test func `beside a service that does not listen the store is locked`() async throws {
+        let place = try Place()
+        try await place.importTree()
+        let container = try await Container.open(at: place.path + "/store")
+        for line in [
+            "put @/store n1 --zone files --type Note", "delete @/store n1 --zone files",
+            "revert @/store --zone files --at 0", "load @/store @/tree/a.txt",
+        ] {
+            let run = try await place.run(line)
+            #expect(run.code == .locked && run.messages.contains("listens"), "\(run)")
+        }
+        try await container.close()
+    }
+
+    @Test func `what another store's service says is not followed`() async throws {
+        let place = try Place()
+        try await place.importTree()
+        _ = try await Self.results("copy @/store @/copy", in: place)
+        let copy = try await Container.open(at: place.path + "/copy")
+        try await Self.serving(place) { _ in
+            // As a copy of the files would have it.
+            try FileManager.default.copyItem(
+                atPath: place.path + "/store/listener", toPath: place.path + "/copy/listener")
+            let run = try await place.run("put @/copy n1 --zone files --type Note")
+            #expect(run.code == .locked, "\(run)")
+        }
+        // Nor what one said that is gone.
+        try await copy.close()
+        let again = try await Container.open(at: place.path + "/copy")
+        #expect(!FileManager.default.fileExists(atPath: place.path + "/copy/listener"))
+        try await again.close()
+    }
+}

@@ -1,0 +1,133 @@
+import FoundationEssentials
+import Stratus
+import StratusFiles
+import StratusGateway
+
+/// The service that has a store open, which changes it for us.
+struct Service {
+    private let connection: LocalConnection
+    /// The store, beside the service.
+    let store: Container
+
+    /// Nil where none has the store at `path` open, or it does not listen.
+    init?(_ path: String) async throws(StoreError) {
+        guard let connection = try Container.service(at: path) else { return nil }
+        self.connection = connection
+        store = try await Container.openReadOnly(at: path)
+    }
+
+    /// What the service answers to a call.
+    ///
+    /// - Throws: ``StoreError`` as the service refuses it, ``ToolError`` where it goes away.
+    func call(
+        _ name: String, _ body: JSONObject, _ invocation: Invocation
+    ) async throws -> JSONObject {
+        let request = GatewayRequest(
+            as: invocation.user, database: invocation.gatewayDatabase, call: name, body: body)
+        // Whatever fails on the way, it is not known what came of it.
+        let answer = try? await IOThreads(count: 1).outcome { [connection] in
+            try Self.answer(to: request, over: connection)
+        }.get()
+        guard let answer else {
+            throw ToolError(
+                .internal, id: "service.gone",
+                "the service went away: whether the store was changed is not known")
+        }
+        return try GatewayResponse(line: answer).get()
+    }
+
+    /// The line that comes back; nil where none does.
+    private static func answer(
+        to request: GatewayRequest, over connection: LocalConnection
+    ) throws(SystemError) -> [UInt8]? {
+        let bytes = request.bytes + [UInt8(ascii: "\n")]
+        try connection.write(bytes.span)
+        var lines = LineReader(limit: 1 << 30)
+        while true {
+            switch lines.next() {
+            case .line(let line, _)?: return line
+            case .tooLong?: return nil
+            case nil: break
+            }
+            let piece = try connection.read(upTo: 256 << 10)
+            if piece.isEmpty { return nil }
+            lines.append(piece)
+        }
+    }
+}
+
+extension Invocation {
+    fileprivate var gatewayDatabase: GatewayRequest.Database {
+        switch database {
+        case .private: .private
+        case .public: .public
+        case .shared: .shared
+        }
+    }
+
+    /// Changes the store that the command names: by itself or, where a service has it open and
+    /// listens, through that.
+    func changing<Result>(
+        creating: Bool = false, own: (Container) async throws -> Result,
+        through: (Service) async throws -> Result
+    ) async throws -> Result {
+        let path = argument("STORE")
+        let container: Container
+        do throws(StoreError) {
+            container = try await openForWriting(path, creating: creating)
+        } catch {
+            guard case .locked? = error.cause else { throw error }
+            guard let service = try await Service(path) else {
+                var refusal = ToolError(describing: error)
+                refusal.file = path
+                refusal.hint = "a service whose gateway listens changes the store for this command"
+                throw refusal
+            }
+            return try await through(service)
+        }
+        return try await container.closing { try await own(container) }
+    }
+
+    /// A path as another process understands it.
+    func absolutePath(_ path: String) -> String {
+        path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+    }
+
+    /// The zone that `--zone` names, for a request.
+    func zoneObject(in container: Container) throws(ToolError) -> JSONValue {
+        let id = try zoneID(in: container)
+        var object: JSONObject = ["zoneName": .string(id.zoneName)]
+        if id.ownerName != RecordZone.ID.currentUser {
+            object.append("ownerRecordName", .string(id.ownerName))
+        }
+        return .object(object)
+    }
+}
+
+extension JSONObject {
+    mutating func append(_ name: String, textOf value: String?) {
+        append(name, value.map(JSONValue.string))
+    }
+
+    /// The text of a member; empty where there is none.
+    func text(_ name: String) -> String {
+        if case .string(let text)? = self[name] { text } else { "" }
+    }
+
+    /// The object that a member is; an empty one where it is none.
+    func object(_ name: String) -> JSONObject {
+        if case .object(let object)? = self[name] { object } else { JSONObject() }
+    }
+
+    /// The objects in a list; none where there is no list.
+    func objects(_ name: String) -> [JSONObject] {
+        guard case .array(let values)? = self[name] else { return [] }
+        return values.compactMap { if case .object(let object) = $0 { object } else { nil } }
+    }
+
+    /// The texts in a list; none where there is no list.
+    func texts(_ name: String) -> [String] {
+        guard case .array(let values)? = self[name] else { return [] }
+        return values.compactMap { if case .string(let text) = $0 { text } else { nil } }
+    }
+}
