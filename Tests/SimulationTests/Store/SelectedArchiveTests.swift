@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Stratus
+import StratusEngine
 import StratusJournal
 import Support
 import Testing
@@ -33,6 +34,7 @@ struct SelectedArchiveTests {
         let container = try store.open()
         for user in ["alice", "bob"] {
             let database = container.privateDatabase(for: user)
+            try await database.save(SelectedArchiveRun.subscription)
             for zone in [Self.notes, Self.plans] {
                 try await database.save(RecordZone(zoneID: zone))
                 for number in 0..<5 { try await save(container, "r\(number)", in: zone, of: user) }
@@ -115,10 +117,11 @@ struct SelectedArchiveTests {
                 #expect(await error(ask)?.code == .zoneNotFound)
             }
         }
+        #expect(try await held.privateDatabase(for: "alice").allSubscriptions().isEmpty)
         // A whole archive has what one of a zone must not have.
         let whole = try await store.openArchive("whole").container()
-        #expect(try Self.words(in: whole).isSuperset(of: ["bob", "plans"]))
-        #expect(try Self.words(in: held).isDisjoint(with: ["bob", "plans"]))
+        #expect(try Self.words(in: whole).isSuperset(of: ["bob", "plans", "matches"]))
+        #expect(try Self.words(in: held).isDisjoint(with: ["bob", "plans", "matches"]))
         #expect(archive.information.length < 40_000)
         try await container.close()
     }
@@ -128,6 +131,7 @@ struct SelectedArchiveTests {
         var found: Set<String> = []
         var log = container.log()
         while let entry = try log.nextLine()?.entry {
+            if entry.kind == .matches { found.insert("matches") }
             let text = String(decoding: entry.payload, as: UTF8.self)
             for word in ["bob", "plans"] where text.contains(word) { found.insert(word) }
         }
@@ -326,6 +330,12 @@ struct SelectedArchiveTests {
 /// Random changes to zones that share assets, and chains of archives of some of them.
 private struct SelectedArchiveRun {
     private static let users = ["alice", "bob"]
+    /// Of every change of a record: what it matches is in the commit of the change, behind all records.
+    static let subscription = Subscription(
+        .query(
+            .all, recordType: "Note", zoneID: nil,
+            options: [.firesOnRecordCreation, .firesOnRecordUpdate, .firesOnRecordDeletion]),
+        id: "all")
     private static let zoneNames = ["_defaultZone", "a", "b", "c"]
     private let store: SmallStore
     private var generator: SeededGenerator
@@ -353,10 +363,9 @@ private struct SelectedArchiveRun {
         let container = try store.open()
         let keepsHistory = generator.oneIn(3)
         if keepsHistory { try await container.setHistoryPolicy(.everything) }
-        // What it matches is told in the commit of a change, behind all records.
         for user in Self.users {
             try await container.privateDatabase(for: user).save(
-                Subscription(.database(recordType: nil), id: "all"))
+                Self.subscription)
         }
         for _ in 0..<steps {
             switch generator.below(12) {
