@@ -11,13 +11,16 @@ package struct NeededRows {
     private let reading: Reading
     private var isEnded = false
 
-    /// Horizons that were set at `limit` or behind it are not known yet.
+    /// Horizons that were set at `limit` or behind it are not known yet. Of rows that an entry before
+    /// `start` made only some are given: what has none that is newer is passed over.
     ///
     /// The blocks of all runs pass through, and would drive others out of the cache of the store.
     package init(
-        _ index: OrderedIndex, at points: NeededPoints, horizonsBefore limit: UInt64 = .max
+        _ index: OrderedIndex, at points: NeededPoints, from start: UInt64 = 0,
+        horizonsBefore limit: UInt64 = .max
     ) {
-        entries = index.entries(from: IndexPosition(IndexKey()), .forward)
+        // What an older entry replaced, dropped or made lapse is older still.
+        entries = index.entries(from: IndexPosition(IndexKey()), .forward, madeFrom: start)
         sieve = VersionSieve(points, isOldest: true, horizonsBefore: limit)
         reading = Reading(
             mode: .blocking, cache: BlockCache(limit: (index.runs.count + 1) << 19))

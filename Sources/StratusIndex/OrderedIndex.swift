@@ -267,11 +267,17 @@ extension OrderedIndex {
         return nil
     }
 
-    /// All versions of all keys from a position on.
-    func entries(from position: IndexPosition, _ direction: IndexDirection) -> EntryMerger {
+    /// All versions of all keys from a position on, without runs of which all entries have lesser stamps
+    /// than `stamp`.
+    func entries(
+        from position: IndexPosition, _ direction: IndexDirection, madeFrom stamp: UInt64 = 0
+    ) -> EntryMerger {
         var sources = active.sources(from: position, direction)
         sources += frozen.flatMap { $0.memtable.sources(from: position, direction) }
-        sources += runs.map { EntrySource($0, from: position, direction) }
+        for run in runs where run.tables.contains(where: { $0.info.footer.greatestStamp >= stamp })
+        {
+            sources.append(EntrySource(run, from: position, direction))
+        }
         return EntryMerger(sources, direction)
     }
 }

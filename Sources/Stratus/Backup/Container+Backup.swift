@@ -1,6 +1,7 @@
 internal import StratusArchive
 internal import StratusBytes
 internal import StratusFiles
+internal import StratusIndex
 internal import StratusJournal
 internal import StratusEngine
 
@@ -127,8 +128,12 @@ extension Container {
     }
 
     /// All zones of all databases that hold anything, in one state, or those that are selected.
+    ///
+    /// - Parameter base: what an archive says of them; one that did not change since it ended has the
+    ///   same content hash.
     func zoneSummary(
-        at snapshot: Snapshot, contentHashes: Bool, of selection: ZoneSelection? = nil
+        at snapshot: Snapshot, contentHashes: Bool, of selection: ZoneSelection? = nil,
+        since base: ArchiveTable? = nil
     ) throws(EngineError) -> [ArchiveTable.Zone] {
         // The host reads all, whatever the schema grants and whatever the state of an account.
         var databases = [(owner: "", snapshot: snapshot.publicDatabase(asHost: "host"))]
@@ -139,6 +144,9 @@ extension Container {
                 (user.recordName, snapshot.privateDatabase(asHost: user.recordName)))
         }
         var zones: [ArchiveTable.Zone] = []
+        let known = Dictionary(
+            (base?.zones ?? []).map { ([$0.owner, $0.name], $0.hash) },
+            uniquingKeysWith: { first, _ in first })
         for (owner, database) in databases {
             do throws(StoreError) {
                 for zone in try database.allRecordZones() {
@@ -148,8 +156,16 @@ extension Container {
                     guard isSelected else { continue }
                     let count = try database.recordCount(inZoneWith: zone.zoneID)
                     if zone.zoneID.isDefault, count == 0 { continue }
-                    let hash =
-                        contentHashes ? try database.contentHash(of: zone.zoneID).digest : nil
+                    var hash: [UInt8]?
+                    if contentHashes {
+                        if let base, let same = known[[owner, name]] ?? nil,
+                            try !reading.hasChanged(zone.zoneID, of: owner, since: base.end)
+                        {
+                            hash = same
+                        } else {
+                            hash = try database.contentHash(of: zone.zoneID).digest
+                        }
+                    }
                     zones.append(
                         ArchiveTable.Zone(
                             owner: owner, name: name, recordCount: count,
@@ -160,6 +176,22 @@ extension Container {
             }
         }
         return zones
+    }
+}
+
+extension StoreReading {
+    /// Whether a zone was made, or changed, at an offset or behind it.
+    fileprivate func hasChanged(
+        _ id: RecordZone.ID, of owner: String, since offset: UInt64
+    ) throws(StoreError) -> Bool {
+        try answering { () throws(EngineError) in
+            let user = UserID(recordName: owner)
+            guard let database = try database(user.map { .private(owner: $0) } ?? .public),
+                let place = try ZonePlace.decoded(value(.zone(database, hash(id.zoneName)))),
+                let activity = try value(.activity(place.number))
+            else { return true }
+            return place.offset.rawValue >= offset || activity.stamp >= offset
+        }
     }
 }
 
@@ -326,7 +358,8 @@ private struct StoreBackup {
             try writer.finish(
                 chain: outcome.end.chain, lastTime: outcome.end.lastTime,
                 zones: source.zoneSummary(
-                    at: snapshot, contentHashes: contentHashes, of: selection))
+                    at: snapshot, contentHashes: contentHashes, of: selection,
+                    since: base?.last.table))
         } catch {
             let error = EngineError(translating: error)
             throw base != nil && error.isOfBase ? error.needingFullBackup : error

@@ -152,7 +152,9 @@ package struct StoreCopy {
     }
 
     private func neededRows() -> NeededRows {
-        NeededRows(state.fold.index, at: points, horizonsBefore: end.rawValue)
+        NeededRows(
+            state.fold.index, at: points, from: start?.offset.rawValue ?? 0,
+            horizonsBefore: end.rawValue)
     }
 
     private func forEachNeeded(_ body: (UInt64) -> Void) throws(EngineError) {

@@ -228,6 +228,41 @@ struct BackupTests {
         try await container.close()
     }
 
+    @Test func `what an archive states of zones is so, whether they changed since its base or not`()
+        async throws
+    {
+        let container = try store.open()
+        let database = container.privateDatabase(for: "alice")
+        let zones = ["made anew", "quiet", "written"].map { RecordZone.ID(zoneName: $0) }
+        func save(_ name: String, in zone: RecordZone.ID) async throws {
+            try await database.save(
+                Record(recordType: "Note", recordID: Record.ID(recordName: name, zoneID: zone)))
+        }
+        for zone in zones {
+            try await database.save(RecordZone(zoneID: zone))
+            for number in 0..<30 { try await save("r\(number)", in: zone) }
+        }
+        var base = try await container.backup(to: store.archivePath("a0"))
+        for round in 1..<5 {
+            try await save("later \(round)", in: zones[2])
+            if round == 2 {
+                try await database.deleteRecordZone(withID: zones[0])
+                try await database.save(RecordZone(zoneID: zones[0]))
+                try await container.maintenance.compact()
+            }
+            base = try await container.backup(to: store.archivePath("a\(round)"), since: base)
+            for zone in zones {
+                let stated = base.information.zones.first { $0.zoneName == zone.zoneName }
+                let hash = try await database.contentHash(of: zone)
+                #expect(stated?.contentHash == hash.description, "\(zone.zoneName) \(round)")
+                #expect(stated?.recordCount == hash.recordCount)
+            }
+        }
+        let report = try await archive("a4").restore(to: "restored")
+        #expect(report.isProved && report.zoneCount == 3)
+        try await container.close()
+    }
+
     @Test func `every state that the history keeps can be restored`() async throws {
         let container = try store.open()
         try await container.setHistoryPolicy(.everything)
