@@ -26,7 +26,7 @@ extension Container {
         if case .writing(let engine) = access { engine.announceDurableNow() }
     }
 
-    /// Says that nobody listens any more.
+    /// Removes the file by which other processes find the listener.
     package func forgetListener() { (foundation.storage as? LocalStorage)?.forgetListener() }
 
     /// A connection to the process that has the store in the directory `path` open; nil where none

@@ -111,7 +111,7 @@ struct DatabaseView: Sendable {
     }
 
     /// Of a zone as the caller names it; nil: it is one of the public database.
-    private func owner(of id: RecordZone.ID) -> UserID? {
+    func owner(of id: RecordZone.ID) -> UserID? {
         switch scope {
         case .public: nil
         case .private(let owner): owner

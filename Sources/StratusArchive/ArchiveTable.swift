@@ -40,13 +40,9 @@ package struct ArchiveTable: Equatable, Sendable {
 
         /// Whether the owner is none, or looks like one.
         fileprivate var isValid: Bool {
-            if owner.isEmpty { return true }
-            let digits = owner.utf8.dropFirst()
-            return owner.utf8.first == UInt8(ascii: "_") && digits.count == 32
-                && digits.allSatisfy {
-                    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
-                        || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
-                }
+            let isUser =
+                owner.hasPrefix("_") && Hash128(hexDigits: String(owner.dropFirst())) != nil
+            return owner.isEmpty || isUser
         }
     }
 

@@ -193,7 +193,7 @@ package final class Engine: Sendable {
         if driver == .caller { announceDurableNow() }
     }
 
-    /// The same at once, whoever takes the steps. Writes to the journal.
+    /// The same at once, also where the engine's thread takes the steps. Writes to the journal.
     package func announceDurableNow() { _ = committer.idle(now: Clock.monotonicNanoseconds) }
 
     /// How many commits wait for the next group.

@@ -119,26 +119,19 @@ extension StoreError {
     /// What an object says that stands for an error: its code, its reason and what it is about. Of an
     /// error of several items it is the first that is the reason of others.
     package init(refusal: JSONObject) {
-        func text(_ object: JSONObject, _ name: String) -> String? {
-            if case .string(let text)? = object[name] { text } else { nil }
-        }
-        var object = refusal
-        if case .array(let errors)? = refusal["partialErrors"] {
-            let parts = errors.compactMap { if case .object(let part) = $0 { part } else { nil } }
-            object = parts.first { !Self.isOfBatch($0) } ?? refusal
-        }
+        let object = refusal.objects("partialErrors").first { !Self.isOfBatch($0) } ?? refusal
         var code = Code.internalError
         if case .integer(let number)? = object["ckErrorCode"] { code = Code(rawValue: number) }
-        self.init(code, text(object, "reason") ?? "the service gave no reason")
-        switch text(object, "cause") {
+        self.init(code, object.text("reason") ?? "the service gave no reason")
+        switch object.text("cause") {
         case Cause.damaged.name: cause = .damaged
         case Cause.newerFormat.name: cause = .newerFormat
         case Cause.poisoned.name: cause = .poisoned
         default: break
         }
-        if let name = text(object, "recordName") {
+        if let name = object.text("recordName") {
             item = .record(Record.ID(recordName: name))
-        } else if case .object(let zone)? = object["zoneID"], let name = text(zone, "zoneName") {
+        } else if let name = object.object("zoneID")?.text("zoneName") {
             item = .zone(RecordZone.ID(zoneName: name))
         }
     }

@@ -20,7 +20,7 @@ package struct HostFiles: Sendable {
         at path: String
     ) async throws(StoreError) -> Asset {
         try await check(path, isNew: false)
-        return Asset(file: FilePlace(path, bounds))
+        return uncheckedAsset(at: path)
     }
 
     /// The same without a look at the path first: what is wrong with it shows when it is read.

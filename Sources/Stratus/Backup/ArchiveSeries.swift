@@ -139,17 +139,17 @@ public struct ArchiveSeries: Sendable {
         if let last, last.information.chainLength < options.chainLimit {
             do throws(EngineError) {
                 return try await source.archive(
-                    of: [], isFirst: false, to: path, since: last,
-                    keepingHistory: options.keepsHistory,
-                    contentHashes: false, progress: progress)
+                    of: [], demanded: false, to: path, since: last,
+                    keepingHistory: options.keepsHistory, contentHashes: false,
+                    progress: progress)
             } catch {
                 guard StoreError(error).needsFullBackup else { throw error }
             }
         }
         return try await source.archive(
-            of: options.parts, isFirst: last == nil, to: path, since: nil,
-            keepingHistory: options.keepsHistory,
-            contentHashes: options.contentHashes, progress: progress)
+            of: options.parts, demanded: last == nil, to: path, since: nil,
+            keepingHistory: options.keepsHistory, contentHashes: options.contentHashes,
+            progress: progress)
     }
 }
 

@@ -32,30 +32,28 @@ extension Container {
     @discardableResult
     public nonisolated(nonsending) func backup(
         of parts: [Archive.Part] = [], to path: String, since base: Archive? = nil,
-        keepingHistory: Bool = false,
-        contentHashes: Bool = true, progress: @escaping ReadingProgress = { _, _ in }
+        keepingHistory: Bool = false, contentHashes: Bool = true,
+        progress: @escaping ReadingProgress = { _, _ in }
     ) async throws(StoreError) -> Archive {
         try await answering { () async throws(EngineError) -> Archive in
             try await steadySource().archive(
-                of: parts, isFirst: !parts.isEmpty, to: path, since: base,
-                keepingHistory: keepingHistory,
-                contentHashes: contentHashes, progress: progress)
+                of: parts, demanded: !parts.isEmpty, to: path, since: base,
+                keepingHistory: keepingHistory, contentHashes: contentHashes, progress: progress)
         }
     }
 
     /// The same of a source that is steady.
     ///
-    /// - Parameter isFirst: whether the parts must be there: others may be gone since.
+    /// - Parameter demandsParts: whether they must be there, unless `base` has had them.
     nonisolated(nonsending) func archive(
-        of parts: [Archive.Part], isFirst: Bool, to path: String, since base: Archive?,
-        keepingHistory: Bool,
-        contentHashes: Bool,
+        of parts: [Archive.Part], demanded demandsParts: Bool, to path: String,
+        since base: Archive?, keepingHistory: Bool, contentHashes: Bool,
         progress: @escaping ReadingProgress
     ) async throws(EngineError) -> Archive {
         let system = foundation.storage.fileSystem
         return try await threads.run { [self] in
             let backup = try StoreBackup(
-                of: self, parts, demanded: base == nil && isFirst, since: base,
+                of: self, parts, demanded: demandsParts, since: base,
                 keepsHistory: keepingHistory, contentHashes, progress)
             let path = backup.path(for: path, on: system)
             let file = try making(path) { () throws(SystemError) in
@@ -89,7 +87,7 @@ extension Container {
             let source = try await steadySource()
             try await threads.run {
                 let backup = try StoreBackup(
-                    of: source, parts, demanded: base == nil && !parts.isEmpty, since: base,
+                    of: source, parts, demanded: !parts.isEmpty, since: base,
                     keepsHistory: keepingHistory, contentHashes,
                     progress)
                 var failure: (any Error)?
@@ -168,8 +166,7 @@ extension Container {
                     }
                     zones.append(
                         ArchiveTable.Zone(
-                            owner: owner, name: name, recordCount: count,
-                            hash: hash))
+                            owner: owner, name: name, recordCount: count, hash: hash))
                 }
             } catch {
                 throw .refused(error)
@@ -252,7 +249,7 @@ private struct StoreBackup {
         selection = try Self.selection(parts, of: source, since: base)
         if let selection {
             let reading = snapshot.reading()
-            if demandsParts { try selection.check(in: reading, orWere: keepsHistory) }
+            if demandsParts, base == nil { try selection.check(in: reading, orWere: keepsHistory) }
             try copy.restrict(
                 to: selection, in: reading, foundation.assets, behind: base, start?.offset)
         }

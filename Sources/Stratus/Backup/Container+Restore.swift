@@ -38,7 +38,8 @@ extension Archive {
     ///   - cloning: makes another store with the same content: no token of the original is good in
     ///     it. Users keep their names.
     /// - Throws: ``StoreError`` with the cause `damaged` where the archive is not what was written,
-    ///   `invalidArguments` where it has some zones only, `changeTokenExpired` with the cause `changeToken(.compacted)` where `point` is not in it.
+    ///   `invalidArguments` where it has some zones only, `changeTokenExpired` with the cause
+    ///   `changeToken(.compacted)` where `point` is not in it.
     @discardableResult
     public nonisolated(nonsending) func restore(
         to path: String, at point: PastPoint? = nil, cloning: Bool = false,

@@ -147,12 +147,8 @@ extension DatabaseView {
 
     private var hasDefaultZone: Bool {
         get throws(EngineError) {
-            let owner: UserID?
-            switch scope {
-            case .public: owner = nil
-            case .private(let user): owner = user
-            case .shared: return false
-            }
+            if isShared { return false }
+            let owner = owner(of: .default)
             return try reading.selection?.contains(ZoneEntry.defaultName, of: owner) ?? true
         }
     }

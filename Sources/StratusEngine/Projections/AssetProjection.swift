@@ -102,7 +102,7 @@ struct AssetProjection: Projection {
         }
         if needed.isEmpty { return .nothing }
         return needed.count == all
-            ? .whole : .instead(with: entry) { ChunkEntry.write(needed, to: &$0) }
+            ? .whole : .instead(.chunks, zone: entry.zone) { ChunkEntry.write(needed, to: &$0) }
     }
 
     package static func validate(

@@ -33,13 +33,13 @@ package enum SelectedEntry {
     case nothing
     case instead(EntryKind, zone: UInt32, payload: [UInt8])
 
-    /// Another content of the same kind.
+    /// What `payload` writes, in an entry of a kind.
     static func instead(
-        with entry: JournalEntry, _ payload: (inout ByteWriter) -> Void
+        _ kind: EntryKind, zone: UInt32, _ payload: (inout ByteWriter) -> Void
     ) -> SelectedEntry {
         var writer = ByteWriter()
         payload(&writer)
-        return .instead(entry.kind, zone: entry.zone, payload: writer.bytes)
+        return .instead(kind, zone: zone, payload: writer.bytes)
     }
 
     /// The number of a zone or a share alone.
@@ -47,8 +47,6 @@ package enum SelectedEntry {
         let zone = ZoneEntry(
             number: number, database: 0, state: .leftOut, capabilities: [],
             incarnation: incarnation, name: "")
-        var writer = ByteWriter()
-        zone.write(to: &writer)
-        return .instead(.zone, zone: number, payload: writer.bytes)
+        return .instead(.zone, zone: number) { zone.write(to: &$0) }
     }
 }

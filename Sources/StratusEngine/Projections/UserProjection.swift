@@ -52,7 +52,7 @@ struct UserProjection: Projection {
         var user = try UserEntry(payload)
         if user.hostName.isEmpty || zones.contains(owner: user.number) { return .whole }
         user.hostName = ""
-        return .instead(with: entry) { user.write(to: &$0) }
+        return .instead(.user, zone: entry.zone) { user.write(to: &$0) }
     }
 
     package static func validate(

@@ -67,7 +67,7 @@ package final class LocalConnection: Sendable {
 
     deinit { _ = Glibc.close(descriptor) }
 
-    /// Connects to who listens under a name; nil where nobody does.
+    /// Connects to the listener of a name; nil where there is none.
     package static func open(_ name: String) throws(SystemError) -> LocalConnection? {
         do throws(SystemError) {
             return LocalConnection(try descriptor(name, listens: false))

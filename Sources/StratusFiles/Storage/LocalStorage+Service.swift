@@ -11,8 +11,8 @@ extension LocalStorage {
         guard fileSystem is LinuxFileSystem else {
             throw StorageError(.notFound, file: Self.listenerFile)
         }
-        // Random, so that nobody else can have taken it; of this directory, so that a copy of the
-        // store is not taken for it.
+        // Random, so that no other process can have bound it; of this directory, so that a copy of the
+        // store does not lead here.
         let number = Hex.encode(Randomness.system.next()) + Hex.encode(Randomness.system.next())
         let name = try socketPrefix + number
         let listener: LocalListener
@@ -25,7 +25,7 @@ extension LocalStorage {
         return listener
     }
 
-    /// Listens no more.
+    /// Removes the file that names the listener.
     package func forgetListener() {
         guard fileSystem is LinuxFileSystem else { return }
         _ = try? directory.call(file: Self.listenerFile) { system, descriptor throws(SystemError) in

@@ -22,3 +22,30 @@ extension JSONValue {
         .array(values.map(JSONValue.string))
     }
 }
+
+/// Members of what another process answers.
+extension JSONObject {
+    /// The text of a member; nil where there is none.
+    package func text(_ name: String) -> String? {
+        if case .string(let text)? = self[name] { text } else { nil }
+    }
+
+    /// The object that a member is; nil where it is none.
+    package func object(_ name: String) -> JSONObject? {
+        if case .object(let object)? = self[name] { object } else { nil }
+    }
+
+    /// The objects in a list; none where there is no list.
+    package func objects(_ name: String) -> [JSONObject] {
+        list(name).compactMap { if case .object(let object) = $0 { object } else { nil } }
+    }
+
+    /// The texts in a list; none where there is no list.
+    package func texts(_ name: String) -> [String] {
+        list(name).compactMap { if case .string(let text) = $0 { text } else { nil } }
+    }
+
+    private func list(_ name: String) -> [JSONValue] {
+        if case .array(let values)? = self[name] { values } else { [] }
+    }
+}

@@ -78,6 +78,14 @@ extension String {
     }
 }
 
+extension String? {
+    /// Whether both are nil, or have the same bytes.
+    package func isSame(as other: String?) -> Bool {
+        guard let self, let other else { return self == nil && other == nil }
+        return self.isSame(as: other)
+    }
+}
+
 extension JSONObject: ExpressibleByDictionaryLiteral {
     /// Names, each once, and values.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {

@@ -92,7 +92,7 @@ package struct DumpLoader {
     private mutating func take(_ line: DumpLine) async throws {
         if let zone = options.zoneName, zone != line.zoneID.zoneName { return }
         if options.database != nil {
-            guard Self.areSame(source ?? line.user, line.user) else {
+            guard (source ?? line.user).isSame(as: line.user) else {
                 throw Fault.severalDatabases
             }
             source = line.user
@@ -123,15 +123,10 @@ package struct DumpLoader {
     /// Whether the line is of the zone of those before it, and none of them names its record: what
     /// they say of that is done first. A dry run does nothing of either.
     private func goesOn(with line: DumpLine) -> Bool {
-        guard let gathered, Self.areSame(gathered.user, line.user), gathered.zone == line.zoneID
-        else { return false }
+        guard let gathered, gathered.user.isSame(as: line.user), gathered.zone == line.zoneID else {
+            return false
+        }
         return options.isDryRun || line.recordName.map { !gathered.names.contains($0) } ?? true
-    }
-
-    /// Names are told apart by their bytes.
-    private static func areSame(_ left: String?, _ right: String?) -> Bool {
-        guard let left, let right else { return left == nil && right == nil }
-        return left.isSame(as: right)
     }
 
     private func database(of user: String?) -> Database {

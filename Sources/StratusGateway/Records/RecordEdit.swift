@@ -41,7 +41,7 @@ package struct RecordEdit: Sendable {
     ///
     /// - Parameters:
     ///   - files: those that it may name; nil: any.
-    ///   - directory: where paths of assets begin that are not absolute; nil: where the process does.
+    ///   - directory: where paths among these begin that are not absolute; nil: where `files` does.
     /// - Throws: ``Refusal``, or ``StoreError`` as a save.
     package nonisolated(nonsending) func run(
         on id: Record.ID, _ database: Database, in container: Container, files: HostFiles? = nil,
@@ -116,14 +116,10 @@ package struct RecordEdit: Sendable {
                     fault: .badValue,
                     reason: "\(text.field): expected \(kinds[0].form), found '\(text.value)'")
             }
-            if case .asset = value, files != nil || directory != nil {
-                let start = directory.map { $0 + "/" } ?? ""
-                let path = text.value.hasPrefix("/") ? text.value : start + text.value
-                if let files {
-                    value = .asset(try await files.asset(at: path))
-                } else {
-                    value = .asset(Asset(file: path))
-                }
+            if case .asset = value, let files {
+                let isWhole = text.value.hasPrefix("/")
+                let start = isWhole ? "" : directory.map { $0 + "/" } ?? ""
+                value = .asset(try await files.asset(at: start + text.value))
             }
             found[text.field, default: []].append(value)
         }

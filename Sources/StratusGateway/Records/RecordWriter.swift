@@ -26,7 +26,7 @@ package struct RecordWriter {
         self.isContentOnly = isContentOnly
     }
 
-    func json(_ id: RecordZone.ID) -> JSONValue {
+    package func json(_ id: RecordZone.ID) -> JSONValue {
         var object = JSONObject(capacity: 3)
         object.append("zoneName", .string(id.zoneName))
         let owner = id.ownerName == RecordZone.ID.currentUser ? owner : id.ownerName

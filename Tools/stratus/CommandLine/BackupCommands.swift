@@ -70,8 +70,9 @@ extension Command {
             every byte of it and of those that it goes on from, and all that they mean. merge \
             ARCHIVE -o FILE: writes what it and those that it goes on from hold as one full \
             archive. forget DIR: deletes the archives that no --keep option keeps, of each store, \
-            and of each choice of --only, on its own; what a kept one goes on from is kept, too, and nothing is deleted while an \
-            archive in DIR cannot be opened. The store is not needed for any of this.
+            and of each choice of --only, on its own; what a kept one goes on from is kept, too, \
+            and nothing is deleted while an archive in DIR cannot be opened. The store is not \
+            needed for any of this.
             """,
         arguments: [
             Argument(
@@ -111,10 +112,11 @@ extension Command {
             deletes it.
 
             With --zone: brings a zone back into STORE, which exists, or with --record some \
-            records with all below them, in one commit; ARCHIVE may be one of --only. --mode says what becomes of what is there: \
-            skip brings back only what is gone; keep leaves what was changed since; replace makes \
-            all of it what it was (the default); mirror also deletes what was not there. --dry-run \
-            says what would be done. A service that has STORE open does it, if its gateway listens.
+            records with all below them, in one commit; ARCHIVE may be one of --only. --mode says \
+            what becomes of what is there: skip brings back only what is gone; keep leaves what \
+            was changed since; replace makes all of it what it was (the default); mirror also \
+            deletes what was not there. --dry-run says what would be done. A service that has \
+            STORE open does it, if its gateway listens.
             """,
         arguments: [.archive, .store],
         options: [

@@ -60,13 +60,13 @@ enum Edit {
             return try await refusing {
                 let answer = try await service.call("store/put", body, invocation)
                 if let refusal = RecordEdit.Refusal(answer: answer) { throw refusal }
-                return answer.object("record")
+                return answer.object("record") ?? JSONObject()
             }
         }
-        let name = Output.escaped(saved.text("recordName"))
-        try output.result(
-            "record", saved,
-            text: "\(name)  \(saved.text("recordType"))  \(saved.text("recordChangeTag"))")
+        let columns = ["recordName", "recordType", "recordChangeTag"].map {
+            Output.escaped(saved.text($0) ?? "")
+        }
+        try output.result("record", saved, text: columns.joined(separator: "  "))
         return .ok
     }
 

@@ -99,14 +99,6 @@ extension String {
     func precedes(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
 }
 
-extension String? {
-    /// Whether both are nil, or have the same bytes.
-    func isSame(as other: String?) -> Bool {
-        guard let self, let other else { return self == nil && other == nil }
-        return self.isSame(as: other)
-    }
-}
-
 extension JSONObject {
     /// Says whose database it is; nil: the public one.
     mutating func append(databaseOf user: String?) {

@@ -95,39 +95,12 @@ extension Invocation {
 
     /// The zone that `--zone` names, for a request.
     func zoneObject(in container: Container) throws(ToolError) -> JSONValue {
-        let id = try zoneID(in: container)
-        var object: JSONObject = ["zoneName": .string(id.zoneName)]
-        if id.ownerName != RecordZone.ID.currentUser {
-            object.append("ownerRecordName", .string(id.ownerName))
-        }
-        return .object(object)
+        RecordWriter().json(try zoneID(in: container))
     }
 }
 
 extension JSONObject {
     mutating func append(_ name: String, textOf value: String?) {
         append(name, value.map(JSONValue.string))
-    }
-
-    /// The text of a member; empty where there is none.
-    func text(_ name: String) -> String {
-        if case .string(let text)? = self[name] { text } else { "" }
-    }
-
-    /// The object that a member is; an empty one where it is none.
-    func object(_ name: String) -> JSONObject {
-        if case .object(let object)? = self[name] { object } else { JSONObject() }
-    }
-
-    /// The objects in a list; none where there is no list.
-    func objects(_ name: String) -> [JSONObject] {
-        guard case .array(let values)? = self[name] else { return [] }
-        return values.compactMap { if case .object(let object) = $0 { object } else { nil } }
-    }
-
-    /// The texts in a list; none where there is no list.
-    func texts(_ name: String) -> [String] {
-        guard case .array(let values)? = self[name] else { return [] }
-        return values.compactMap { if case .string(let text) = $0 { text } else { nil } }
     }
 }
