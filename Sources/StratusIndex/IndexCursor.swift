@@ -116,7 +116,7 @@ package struct IndexCursor: Sendable {
         var lastKey = walk.lastKey
         try walk.merger.visit { entry throws(IndexError) in
             goesOn = entry.key < range.upperBound
-            if !goesOn || entry.value.stamp > point || entry.key == lastKey { return goesOn }
+            if !goesOn || entry.stamp > point || entry.key == lastKey { return goesOn }
             lastKey = entry.key
             if try isVisible(entry, reading) { goesOn = body(entry.key, entry.value) }
             return goesOn
@@ -131,7 +131,7 @@ package struct IndexCursor: Sendable {
         while try entries.settle(reading) {
             let entry = entries.current
             guard entry.key < range.upperBound else { return nil }
-            if entry.value.stamp > point || entry.key == last?.key {
+            if entry.stamp > point || entry.key == last?.key {
                 entries.advance()
                 continue
             }
@@ -158,7 +158,7 @@ package struct IndexCursor: Sendable {
             let entry = entries.current
             entries.advance()
             // Of two with one stamp, that of the newer source came first.
-            if entry.value.stamp <= point, last?.value.stamp != entry.value.stamp { last = entry }
+            if entry.stamp <= point, last?.stamp != entry.stamp { last = entry }
         }
     }
 
@@ -172,7 +172,7 @@ package struct IndexCursor: Sendable {
                 let stamp = try index.horizon(ofPartition: partition, mode)
                 horizon = (partition, stamp)
             }
-            if let horizon, entry.value.stamp <= horizon.stamp { return false }
+            if let horizon, entry.stamp <= horizon.stamp { return false }
         }
         guard hasDrops else { return true }
         if dropped?.partition != partition {
@@ -181,6 +181,6 @@ package struct IndexCursor: Sendable {
         }
         guard let stamp = dropped?.stamp else { return true }
         // A horizon that was set with a drop goes in merges with what was dropped.
-        return entry.key.isHorizon ? entry.value.stamp > stamp : entry.value.stamp >= stamp
+        return entry.key.isHorizon ? entry.stamp > stamp : entry.stamp >= stamp
     }
 }

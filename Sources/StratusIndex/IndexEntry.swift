@@ -13,10 +13,30 @@
 }
 
 /// A version of what the index says of a key.
-struct IndexEntry: Equatable, Sendable {
-    var key: IndexKey
-    var value: IndexValue
-    var flags: Flags
+struct IndexEntry: Sendable {
+    let key: IndexKey
+    /// The value's, of which the stamp has the flags above it: entries are copied more than anything
+    /// else is done with them.
+    private(set) var words: InlineArray<3, UInt64>
+
+    init(key: IndexKey, value: IndexValue, flags: Flags) {
+        let marked = value.stamp | UInt64(flags.rawValue) << Self.flagsShift
+        self.init(key: key, words: [marked, value.first, value.second])
+    }
+
+    init(key: IndexKey, words: InlineArray<3, UInt64>) {
+        self.key = key
+        self.words = words
+    }
+
+    var value: IndexValue { IndexValue(stamp: stamp, first: words[1], second: words[2]) }
+
+    var stamp: UInt64 { words[0] & (Self.stampLimit - 1) }
+
+    var flags: Flags {
+        get { Flags(rawValue: UInt8(truncatingIfNeeded: words[0] >> Self.flagsShift)) }
+        set { words[0] = stamp | UInt64(newValue.rawValue) << Self.flagsShift }
+    }
 
     struct Flags: OptionSet, Sendable {
         let rawValue: UInt8
@@ -30,15 +50,26 @@ struct IndexEntry: Equatable, Sendable {
         static let limit: UInt8 = 8
     }
 
+    private static var flagsShift: UInt64 { 52 }
     /// No stamp reaches it.
-    static let stampLimit: UInt64 = 1 << 52
+    static var stampLimit: UInt64 { 1 << flagsShift }
 
-    var position: IndexPosition { IndexPosition(key, stamp: value.stamp) }
+    var position: IndexPosition { IndexPosition(key, stamp: stamp) }
 
     /// Whether the entry's position is before another.
     @inline(__always)
     func precedes(_ position: borrowing IndexPosition) -> Bool {
-        IndexPosition.precedes(key, Self.stampLimit &- value.stamp, position)
+        IndexPosition.precedes(key, Self.stampLimit &- stamp, position)
+    }
+
+    /// Whether the entry's position is before that of another.
+    @inline(__always)
+    func precedes(_ other: borrowing IndexEntry) -> Bool {
+        for place in 0..<6 {
+            let (own, others) = (key.words[place], other.key.words[place])
+            if own != others { return own < others }
+        }
+        return stamp > other.stamp
     }
 }
 

@@ -156,6 +156,9 @@ extension IndexKey {
 
     var isHorizon: Bool { count == 5 && keyspace == 0 }
 
+    /// Whether it says something of a partition as a whole.
+    var isOfPartition: Bool { isPartition || isHorizon }
+
     /// The keys of some keyspaces form groups: those that have their first 21 bytes in common, a
     /// partition, a keyspace and a hash. Nil where the key is of no group.
     func group(in keyspaces: [UInt8]) -> IndexKey? {
@@ -188,27 +191,19 @@ extension IndexKey {
         return most
     }
 
-    /// Keeps the first `shared` bytes and puts `count` bytes behind them: those from `place` on,
-    /// behind which eight more must lie that may be looked at.
-    mutating func replace(
-        from shared: Int, with count: Int, of bytes: Span<UInt8>, at place: Int
-    ) {
-        var word = shared >> 3
-        var used = UInt64(shared & 7) << 3
-        words[word] = used == 0 ? 0 : words[word] & (~0 << (64 &- used))
-        for rest in word + 1..<6 { words[rest] = 0 }
-        var done = 0
-        while done < count {
-            let taken = min(8, count - done)
-            let value =
-                bytes.uint64(at: place + done).byteSwapped & (~0 << UInt64(64 - taken * 8))
-            words[word] |= value >> used
-            if used != 0, word < 5 { words[word + 1] |= value << (64 &- used) }
-            done += taken
-            word = (shared + done) >> 3
-            used = UInt64((shared + done) & 7) << 3
+    /// Puts `count` bytes behind it, for which there must be room: those from `place` on, behind which eight
+    /// more must lie that may be looked at.
+    mutating func append(_ count: Int, of bytes: Span<UInt8>, at place: Int) {
+        let shift = UInt64(self.count & 7) << 3
+        var word = self.count >> 3
+        for done in stride(from: 0, to: count, by: 8) {
+            let width = UInt64(min(8, count - done) * 8)
+            let value = bytes.uint64(at: place + done).byteSwapped & (~0 << (64 - width))
+            words[word] |= value >> shift
+            if shift != 0, word < 5 { words[word + 1] |= value << (64 &- shift) }
+            word += 1
         }
-        words[5] |= UInt64(shared + count)
+        words[5] += UInt64(count)
     }
 
     /// The eight bytes from `place` on, zeros behind the end, as they stand in a file.

@@ -36,12 +36,12 @@ package struct NeededRows {
     /// The next row; nil at the end.
     package mutating func next() throws(IndexError) -> Row? {
         while !isEnded {
-            let kept: IndexEntry?
+            var kept: IndexEntry?
             if try entries.settle(reading) {
-                kept = sieve.pass(entries.current)
+                sieve.pass(entries.current) { kept = copy $0 }
                 entries.advance()
             } else {
-                kept = sieve.finish()
+                sieve.finish { kept = copy $0 }
                 isEnded = true
             }
             if let kept, !kept.flags.contains(.removed) {

@@ -14,7 +14,7 @@ extension OrderedIndex {
 
     /// A job that merges the newest runs into one, if there are enough of similar size.
     package mutating func mergeJob() -> IndexJob? {
-        let count = MergePolicy.countToMerge(runs.map(\.bytes))
+        let count = MergePolicy.runs.countToMerge(runs.count) { runs[$0].bytes }
         return count > 1 ? mergeJob(newest: count) : nil
     }
 
@@ -24,7 +24,7 @@ extension OrderedIndex {
     }
 
     /// Whether there are more runs than reading should have to ask.
-    package var hasTooManyRuns: Bool { runs.count > MergePolicy.mostRuns * 2 }
+    package var hasTooManyRuns: Bool { runs.count > MergePolicy.runs.mostParts * 2 }
 
     private mutating func mergeJob(newest count: Int) -> IndexJob? {
         let inputs = Array(runs.prefix(count))
@@ -85,32 +85,5 @@ extension OrderedIndex {
             store?.cache.remove(file: TableStore.cacheFile(table.info.number))
             return table.info.fileName
         }
-    }
-}
-
-/// Which runs are merged: tiers of similar size, so that an entry is written once a tier.
-enum MergePolicy {
-    /// So many runs of a tier are merged into one of the next.
-    private static let runsPerTier = 4
-    /// Or so many of it and below, so that reading never asks too many.
-    static let mostRuns = 8
-    /// Runs up to this size are of the lowest tier; each tier is four times larger.
-    private static let lowestTier = 1 << 20
-
-    /// How many of the newest runs should be merged; 0: none.
-    static func countToMerge(_ sizes: [Int]) -> Int {
-        let tiers = sizes.map(tier)
-        for tier in Set(tiers).sorted() {
-            let newest = tiers.prefix { $0 <= tier }
-            if newest.count(where: { $0 == tier }) >= runsPerTier || newest.count >= mostRuns {
-                return newest.count
-            }
-        }
-        return 0
-    }
-
-    private static func tier(_ size: Int) -> Int {
-        let parts = size / lowestTier
-        return (Int.bitWidth - parts.leadingZeroBitCount + 1) / 2
     }
 }

@@ -110,7 +110,7 @@ extension OrderedIndex {
     }
 
     private mutating func change(_ entry: IndexEntry) {
-        lastStamp = max(lastStamp, entry.value.stamp)
+        lastStamp = max(lastStamp, entry.stamp)
         active.set(entry, points)
     }
 
@@ -123,7 +123,7 @@ extension OrderedIndex {
         active.endGroup(points)
         if active.isEmpty { return }
         frozen.insert(FrozenMemtable(active, lastStamp: lastStamp), at: 0)
-        active = Memtable()
+        active = Memtable(after: active)
     }
 }
 
@@ -138,7 +138,7 @@ extension OrderedIndex {
             !entry.flags.contains(.removed)
         else { return nil }
         if hasDrops, let drop = try drop(of: key.partition, at: point, reading),
-            drop > entry.value.stamp
+            drop > entry.stamp
         {
             return nil
         }
@@ -211,15 +211,15 @@ extension OrderedIndex {
     ) throws(IndexError) -> UInt64? {
         let position = IndexPosition(IndexKey(partition: partition), stamp: point)
         if active.dropCount > 0, let found = active.entry(at: position) {
-            return found.value.stamp
+            return found.stamp
         }
         for memtable in frozen where memtable.memtable.dropCount > 0 {
-            if let found = memtable.memtable.entry(at: position) { return found.value.stamp }
+            if let found = memtable.memtable.entry(at: position) { return found.stamp }
         }
         let hash = position.key.filterHash
         for run in runs where run.dropCount > 0 {
             if let found = try run.entry(at: position, hash: hash, reading) {
-                return found.value.stamp
+                return found.stamp
             }
         }
         return nil
@@ -272,8 +272,8 @@ extension OrderedIndex {
     func entries(
         from position: IndexPosition, _ direction: IndexDirection, madeFrom stamp: UInt64 = 0
     ) -> EntryMerger {
-        var sources = active.sources(from: position, direction)
-        sources += frozen.flatMap { $0.memtable.sources(from: position, direction) }
+        var sources = active.sources(from: position)
+        sources += frozen.flatMap { $0.memtable.sources(from: position) }
         for run in runs where run.tables.contains(where: { $0.info.footer.greatestStamp >= stamp })
         {
             sources.append(EntrySource(run, from: position, direction))

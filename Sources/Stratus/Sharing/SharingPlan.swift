@@ -108,6 +108,8 @@ struct SharingPlan {
         self.zone = zone
         self.access = access
         statements = Array(repeating: nil, count: batch.items.count)
+        saved.reserveCapacity(batch.items.count)
+        places.reserveCapacity(batch.items.count)
     }
 
     /// Finds out what happens to shares and members.

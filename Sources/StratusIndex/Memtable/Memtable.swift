@@ -1,7 +1,7 @@
 /// The newest entries of the index.
 ///
 /// The group at hand fills a small tree of its own. When it ends it becomes a layer, a sorted array
-/// that never changes, and layers of similar size are merged. So a reader holds a few references,
+/// that never changes, and layers of similar size are merged, four at a time. So a reader holds a few references,
 /// and the writer copies nothing because a reader holds it: with one large tree, copying the nodes
 /// that readers shared cost more than the rest of a save. Large layers are merged step by step with
 /// the groups that follow, since a commit would have to wait for milliseconds otherwise.
@@ -9,11 +9,23 @@ struct Memtable: Sendable {
     private var filling = MemtableTree()
     /// The newest first.
     private var layers: [MemtableLayer] = []
-    /// Of neighbours among the layers, each of which is in one at most.
+    /// Of neighbours among the layers, each of which is in one at most. The oldest first.
     private var merges: [GradualMerge] = []
     private var layerBytes = 0
     private var layerCount = 0
     private var layerDropCount = 0
+    /// Layers of so many entries stay as they are: a checkpoint will soon merge all.
+    private let largeLayer: Int
+
+    init() { largeLayer = .max }
+
+    /// One that will become about as large as `previous` was.
+    init(after previous: Memtable) {
+        largeLayer = max(previous.count / Self.mostLargeLayers, Self.mostAtOnce)
+    }
+
+    /// About so many large layers are looked through.
+    private static let mostLargeLayers = 12
 
     var isEmpty: Bool { filling.isEmpty && layers.isEmpty }
     var count: Int { filling.count + layerCount }
@@ -32,37 +44,36 @@ struct Memtable: Sendable {
         let count = filling.count
         addLayer(points)
         advanceMerges(by: max(Self.leastStep, count * Self.stepsPerEntry))
-        startMerges(points)
+        startMerge(points)
         layerBytes = layers.reduce(0) { $0 + $1.bytes }
         layerCount = layers.reduce(0) { $0 + $1.entries.count }
         layerDropCount = layers.reduce(0) { $0 + $1.dropCount }
     }
 
-    /// Layers of more entries, or of more than so many for each entry of the group, are merged step by
-    /// step.
+    /// Layers of more entries together, or of more than so many for each entry of the group, are merged
+    /// step by step.
     private static let mostAtOnce = 4096
     private static let mostAtOncePerEntry = 8
-    /// A merge has at most three times as many entries as its newer layer has. It is done before as
-    /// many have come again as that one has, and so before there is another to be merged.
+    /// A merge has at most four times as many entries as have to come before the next of its tier is due.
     private static let stepsPerEntry = 4
     private static let leastStep = 256
 
-    /// Makes a layer of the group, together with small ones that are not much larger than it: each
-    /// layer is at least twice as large as the one before it, so that an entry is copied once for
-    /// each doubling and there are few layers to look through.
+    /// Makes a layer of the group, together with those that are due to be merged with it, as far as they
+    /// are small.
     private mutating func addLayer(_ points: NeededPoints) {
         var newest = filling.entries
-        var dropCount = filling.dropCount
         filling = MemtableTree()
         let most = max(Self.mostAtOnce, newest.count * Self.mostAtOncePerEntry)
         var mergedCount = 0
-        for layer in layers {
-            let count = layer.entries.count
-            guard newest.count * 2 > count, count <= most, !isMerged(layer) else { break }
-            dropCount += layer.dropCount
-            newest = LayerMerge.entries(
-                newest, over: layer.entries, hasDrops: dropCount > 0, points)
-            mergedCount += 1
+        while true {
+            let count = MergePolicy.layers.countToMerge(1 + freeCount - mergedCount) { place in
+                place == 0 ? newest.count : layers[mergedCount + place - 1].entries.count
+            }
+            guard count > 1 else { break }
+            let merged = layers[mergedCount..<mergedCount + count - 1]
+            guard merged.reduce(newest.count, { $0 + $1.entries.count }) <= most else { break }
+            newest = LayerMerge.entries(newest, over: merged, points)
+            mergedCount += count - 1
         }
         // Made anew, since readers hold the list.
         var kept: [MemtableLayer] = []
@@ -72,27 +83,27 @@ struct Memtable: Sendable {
         layers = kept
     }
 
-    private func isMerged(_ layer: MemtableLayer) -> Bool {
-        merges.contains { $0.newer === layer || $0.older === layer }
+    /// How many of the newest layers may be merged, and are not yet.
+    private var freeCount: Int {
+        let end = layers.firstIndex { layer in
+            layer.entries.count >= largeLayer || merges.contains { $0.layers[0] === layer }
+        }
+        return end ?? layers.count
     }
 
     private mutating func advanceMerges(by count: Int) {
         for merge in merges {
             guard let layer = merge.advance(by: count) else { continue }
             merges.removeAll { $0 === merge }
-            guard let place = layers.firstIndex(where: { $0 === merge.newer }) else { continue }
-            layers.replaceSubrange(place...place + 1, with: layer.entries.isEmpty ? [] : [layer])
+            guard let place = layers.firstIndex(where: { $0 === merge.layers[0] }) else { continue }
+            layers.replaceSubrange(
+                place..<place + merge.layers.count, with: layer.entries.isEmpty ? [] : [layer])
         }
     }
 
-    /// The largest first.
-    private mutating func startMerges(_ points: NeededPoints) {
-        for place in layers.indices.dropFirst().reversed() {
-            let (newer, older) = (layers[place - 1], layers[place])
-            guard newer.entries.count * 2 > older.entries.count, !isMerged(newer), !isMerged(older)
-            else { continue }
-            merges.append(GradualMerge(newer, over: older, points))
-        }
+    private mutating func startMerge(_ points: NeededPoints) {
+        let count = MergePolicy.layers.countToMerge(freeCount) { layers[$0].entries.count }
+        if count > 1 { merges.append(GradualMerge(Array(layers[..<count]), points)) }
     }
 
     /// The newest entry of the key that is not newer than the position's stamp.
@@ -111,12 +122,12 @@ struct Memtable: Sendable {
     func hasEntry(of key: IndexKey, since stamp: UInt64) -> Bool {
         let position = IndexPosition(key)
         if !filling.isEmpty, let found = filling.entry(at: position) {
-            return found.value.stamp >= stamp
+            return found.stamp >= stamp
         }
         let hash = key.layerHash
         for layer in layers where layer.greatestStamp >= stamp {
             if let found = layer.entry(at: position, hash: hash) {
-                return found.value.stamp >= stamp
+                return found.stamp >= stamp
             }
         }
         return false
@@ -125,7 +136,7 @@ struct Memtable: Sendable {
     /// The same of any key of a range.
     func hasEntry(in range: Range<IndexKey>, since stamp: UInt64) -> Bool {
         let start = IndexPosition(range.lowerBound)
-        func isChange(_ entry: IndexEntry) -> Bool { entry.value.stamp >= stamp }
+        func isChange(_ entry: IndexEntry) -> Bool { entry.stamp >= stamp }
         for layer in layers where layer.greatestStamp >= stamp {
             let behind = layer.entries[layer.entries.lowerBound(start)...]
             if behind.prefix(while: { $0.key < range.upperBound }).contains(where: isChange) {
@@ -143,8 +154,8 @@ struct Memtable: Sendable {
     }
 
     /// The entries from a position on, for a merger, the newest source first.
-    func sources(from position: IndexPosition, _ direction: IndexDirection) -> [EntrySource] {
+    func sources(from position: IndexPosition) -> [EntrySource] {
         let newest = filling.isEmpty ? [] : [EntrySource(filling, from: position)]
-        return newest + layers.map { EntrySource($0, from: position, direction) }
+        return newest + layers.map { EntrySource($0, from: position) }
     }
 }

@@ -66,7 +66,7 @@ struct LayerSummary {
         var greatestStamp = greatestStamp
         for place in count..<end {
             if entries[place].key.isPartition { dropCount += 1 }
-            greatestStamp = max(greatestStamp, entries[place].value.stamp)
+            greatestStamp = max(greatestStamp, entries[place].stamp)
         }
         self.greatestStamp = greatestStamp
         directory?.add(entries, count..<end)

@@ -107,7 +107,7 @@ extension MemtableNode {
         let old = entries[place]
         let isRemoval = entry.flags.contains(.removed) && !entry.key.isPartition
         if isRemoval, old.flags.contains(.removed) { return true }
-        guard !change.points.isNeeded(from: old.value.stamp, replacedAt: entry.value.stamp)
+        guard !change.points.isNeeded(from: old.stamp, replacedAt: entry.stamp)
         else { return false }
         let isFresh = old.flags.contains(.fresh)
         if isRemoval, isFresh {

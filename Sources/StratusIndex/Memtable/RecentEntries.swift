@@ -14,8 +14,6 @@ final class RecentEntries: Sendable {
 
     /// In bytes: no key that is looked up often is longer.
     private static let keyLimit = 31
-    /// Stamps end below the flags.
-    private static let flagsShift: UInt64 = 52
 
     /// `limit` is in bytes.
     init(limit: Int) { slots = SlotTable(count: max(128, limit / SlotTable.slotBytes)) }
@@ -28,20 +26,13 @@ final class RecentEntries: Sendable {
         guard key.count <= Self.keyLimit,
             let value = slots.find(words(key), in: places(hash), generation: generation)
         else { return nil }
-        let stamp = value[0] & (1 << Self.flagsShift - 1)
-        return IndexEntry(
-            key: key, value: IndexValue(stamp: stamp, first: value[1], second: value[2]),
-            flags: IndexEntry.Flags(
-                rawValue: UInt8(truncatingIfNeeded: value[0] >> Self.flagsShift)))
+        return IndexEntry(key: key, words: value)
     }
 
     func remember(_ entry: IndexEntry, hash: UInt64, in generation: UInt32) {
         guard entry.key.count <= Self.keyLimit else { return }
-        let value = entry.value
-        let stamp = value.stamp | UInt64(entry.flags.rawValue) << Self.flagsShift
         slots.insert(
-            words(entry.key), [stamp, value.first, value.second], in: places(hash),
-            generation: generation)
+            words(entry.key), entry.words, in: places(hash), generation: generation)
     }
 
     /// A short key whole: the last byte of its fourth word is its length.

@@ -65,21 +65,24 @@ package struct IndexJob: Sendable {
         let reading = Reading(mode: .blocking, cache: cache)
         let start = IndexPosition(IndexKey())
         var entries = EntryMerger(
-            memtables.flatMap { $0.memtable.sources(from: start, .forward) }
+            memtables.flatMap { $0.memtable.sources(from: start) }
                 + runs.map { EntrySource($0, from: start, .forward) }, .forward)
         var sieve = VersionSieve(points, isOldest: isOldest)
         var count = 0
         while try entries.settle(reading) {
-            let entry = entries.current
-            if dropped?.contains(entry.key) != true, let kept = sieve.pass(entry) {
-                pace(try writer.append(kept))
+            try entries.visit { entry throws(IndexError) in
+                if dropped?.contains(entry.key) != true {
+                    try sieve.pass(entry) { kept throws(IndexError) in
+                        try writer.append(kept, pace)
+                    }
+                }
+                count += 1
+                return count % Self.stride != 0
             }
-            entries.advance()
-            count += 1
             if count % Self.stride == 0, stop() { return false }
         }
-        if let kept = sieve.finish() { pace(try writer.append(kept)) }
-        pace(try writer.finish())
+        try sieve.finish { kept throws(IndexError) in try writer.append(kept, pace) }
+        try writer.finish(pace)
         return true
     }
 }
@@ -98,10 +101,12 @@ private struct RunWriter {
 
     var run: Run? { tables.isEmpty ? nil : Run(tables) }
 
-    /// Adds an entry; returns how many bytes were written.
-    mutating func append(_ entry: IndexEntry) throws(IndexError) -> Int {
-        if builder?.append(entry) == true { return 0 }
-        let written = try finish()
+    /// Adds an entry. `pace` is told how many bytes were written, where any were.
+    mutating func append(
+        _ entry: borrowing IndexEntry, _ pace: (Int) -> Void
+    ) throws(IndexError) {
+        if builder?.append(entry) == true { return }
+        try finish(pace)
         guard let number = numbers.popFirst() else {
             preconditionFailure("a job has numbers for all its tables")
         }
@@ -109,12 +114,11 @@ private struct RunWriter {
         let isFirst = next.append(entry)
         precondition(isFirst, "the first entry fits")
         builder = next
-        return written
     }
 
-    /// Writes the table that was begun; returns how many bytes that were.
-    mutating func finish() throws(IndexError) -> Int {
-        guard let (info, bytes) = builder?.finish(storeID: store.storeID) else { return 0 }
+    /// Writes the table that was begun.
+    mutating func finish(_ pace: (Int) -> Void) throws(IndexError) {
+        guard let (info, bytes) = builder?.finish(storeID: store.storeID) else { return }
         builder = nil
         let table = Table(info, in: store)
         tables.append(table)
@@ -125,7 +129,7 @@ private struct RunWriter {
         }
         // Opened now, so that a reader that may not block finds it open.
         _ = try table.open(.blocking)
-        return bytes.count
+        pace(bytes.count)
     }
 
     /// Deletes the tables that were written, as far as possible: nothing references them.

@@ -30,15 +30,22 @@ struct RunCursor {
         self.direction = direction
     }
 
-    /// The next entries, in ascending order also backward; none at the end.
-    mutating func next(_ reading: Reading) throws(IndexError) -> [IndexEntry] {
+    /// Puts the next entries, in ascending order also backward, in the place of `entries`; none at the end.
+    mutating func next(
+        _ reading: Reading, into entries: inout [IndexEntry]
+    ) throws(IndexError) {
+        entries.removeAll(keepingCapacity: true)
         if current == nil {
-            guard try begin(reading) else { return [] }
+            guard try begin(reading) else { return }
         }
-        while true {
-            let entries = try stretch(reading)
-            if !entries.isEmpty { return entries }
-            guard try follow(reading) else { return [] }
+        do throws(IndexError) {
+            repeat {
+                try stretch(reading, into: &entries)
+                if !entries.isEmpty { return }
+            } while try follow(reading)
+        } catch {
+            entries.removeAll(keepingCapacity: true)
+            throw error
         }
     }
 
@@ -75,16 +82,17 @@ struct RunCursor {
         return nil
     }
 
-    /// The next entries of the block; none where it has no more.
-    private mutating func stretch(_ reading: Reading) throws(IndexError) -> [IndexEntry] {
-        guard var current else { return [] }
+    /// Appends the next entries of the block; none where it has no more.
+    private mutating func stretch(
+        _ reading: Reading, into entries: inout [IndexEntry]
+    ) throws(IndexError) {
+        guard var current else { return }
         let table = run.tables[current.table]
-        let found: (entries: [IndexEntry], place: Int)
         if length == Self.firstLength {
             // For so few the block is not worth a copy.
-            found = try table.withBlock(current.range, reading) {
+            current.place = try table.withBlock(current.range, reading) {
                 layout, bytes throws(BlockLayout.Fault) in
-                try entries(current.place, layout, bytes)
+                try append(current.place, layout, bytes, to: &entries)
             }
         } else {
             let block: Block
@@ -96,13 +104,13 @@ struct RunCursor {
             }
             let bytes = block.bytes
             do throws(BlockLayout.Fault) {
-                found = try entries(current.place, block.layout, bytes.span)
+                current.place = try append(
+                    current.place, block.layout, bytes.span, to: &entries)
             } catch {
                 throw table.damage(error, inBlockAt: current.range.lowerBound)
             }
         }
-        current.place = found.place
-        if let first = found.entries.first, let last = found.entries.last {
+        if let first = entries.first, let last = entries.last {
             switch direction {
             case .forward:
                 guard !first.precedes(position), position < last.position.next else {
@@ -118,24 +126,25 @@ struct RunCursor {
             length = min(length * 2, Self.lengthLimit)
         }
         self.current = current
-        return found.entries
     }
 
-    /// The entries of a block from a place on, or before it, and the place where the next ones stand.
-    private func entries(
-        _ place: Int?, _ block: BlockLayout, _ bytes: Span<UInt8>
-    ) throws(BlockLayout.Fault) -> (entries: [IndexEntry], place: Int) {
+    /// Appends the entries of a block from a place on, or before it; returns the place where the next
+    /// ones stand.
+    private func append(
+        _ place: Int?, _ block: BlockLayout, _ bytes: Span<UInt8>, to entries: inout [IndexEntry]
+    ) throws(BlockLayout.Fault) -> Int {
         let place =
             if let place { min(place, block.count) } else { try block.lowerBound(position, bytes) }
-        let range =
-            switch direction {
-            case .forward: place..<min(place + length, block.count)
-            case .backward: max(place - length, 0)..<place
-            }
-        var entries: [IndexEntry] = []
-        entries.reserveCapacity(range.count)
-        for place in range { entries.append(try block.entry(place, bytes)) }
-        return (entries, direction == .forward ? range.upperBound : range.lowerBound)
+        switch direction {
+        case .forward:
+            let end = min(place + length, block.count)
+            try block.append(place..<end, bytes, to: &entries)
+            return end
+        case .backward:
+            let start = max(place - length, 0)
+            try block.append(start..<place, bytes, to: &entries)
+            return start
+        }
     }
 
     /// Looks for the block where reading begins; returns whether there is one.

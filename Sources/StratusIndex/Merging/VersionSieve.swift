@@ -6,11 +6,12 @@ struct VersionSieve {
     private let points: NeededPoints
     /// Nothing older than what is merged exists.
     private let isOldest: Bool
-    private var held: IndexEntry?
-    /// The key that is being looked at, and the stamp of its last entry: there it replaced what is
-    /// older.
-    private var key = IndexKey()
-    private var replacedAt: UInt64?
+    /// Of the key that is being looked at, as far as anything of it is kept, the last entry that is.
+    private var last = IndexEntry(key: IndexKey(), words: [0, 0, 0])
+    /// Whether that is held back.
+    private var isHeld = false
+    /// The stamp of the last entry of the key: there it replaced what is older.
+    private var replacedAt: UInt64 = 0
     /// The stamps of the partition's drops, the newest first.
     private var drops: [UInt64] = []
     private var partition: UInt32 = 0
@@ -25,61 +26,80 @@ struct VersionSieve {
         horizonLimit = limit
     }
 
-    /// Takes the next entry; returns one that is kept.
-    mutating func pass(_ entry: IndexEntry) -> IndexEntry? {
-        let out = key == entry.key ? nil : finish()
-        if partition != entry.key.partition {
-            partition = entry.key.partition
-            drops.removeAll(keepingCapacity: true)
-            horizon = 0
+    /// Takes the next entry; gives `keep` one that is kept, if any is by now.
+    @inline(__always)
+    mutating func pass<Failure>(
+        _ entry: borrowing IndexEntry, _ keep: (borrowing IndexEntry) throws(Failure) -> Void
+    ) throws(Failure) {
+        let isFirst = last.key != entry.key
+        if isFirst {
+            try finish(keep)
+            if partition != entry.key.partition { begin(entry.key.partition) }
         }
-        if entry.key.isHorizon, entry.value.stamp < horizonLimit {
-            horizon = max(horizon, entry.value.first)
-        }
-        let end = end(of: entry)
-        key = entry.key
-        replacedAt = entry.value.stamp
-        if entry.key.isPartition { drops.append(entry.value.stamp) }
-        if let end, !points.isNeeded(from: entry.value.stamp, replacedAt: end) {
+        if entry.key.isOfPartition { note(entry) }
+        var end = isFirst ? nil : replacedAt
+        if !drops.isEmpty, !entry.key.isOfPartition { end = drop(of: entry.stamp, before: end) }
+        replacedAt = entry.stamp
+        if let end, !points.isNeeded(from: entry.stamp, replacedAt: end) {
+            if isFirst { last = copy entry }
             // Behind what is fresh there is nothing, and so behind what replaced it.
             if entry.flags.contains(.fresh) { becomeFresh() }
-            return out
+            return
         }
-        // Of two removals in a row the older one says it all.
-        let isSecond = !entry.key.isPartition && isRemoval(entry) && held.map(isRemoval) == true
-        let before = isSecond ? nil : held
-        held = entry
-        return out ?? before
+        if isHeld {
+            // Of two removals in a row the older one says it all.
+            let areRemovals = isRemoval(last) ? isRemoval(entry) : false
+            if !areRemovals || last.key.isPartition { try keep(last) }
+        }
+        last = copy entry
+        isHeld = true
     }
 
-    /// What is held back when no more entries of its key follow.
-    mutating func finish() -> IndexEntry? {
-        defer { held = nil }
-        replacedAt = nil
-        guard let held, isOldest else { return held }
-        if held.key.isPartition || held.key.isHorizon, let drop = drops.first {
+    /// Gives `keep` what is held back, where that is kept when no more entries of its key follow.
+    mutating func finish<Failure>(
+        _ keep: (borrowing IndexEntry) throws(Failure) -> Void
+    ) throws(Failure) {
+        guard isHeld else { return }
+        isHeld = false
+        if !isOldest || isKeptAsOldest(last) { try keep(last) }
+    }
+
+    /// Whether the last entry of a key says anything where nothing older exists.
+    private func isKeptAsOldest(_ entry: borrowing IndexEntry) -> Bool {
+        if entry.key.isOfPartition, let drop = drops.first {
             // What was dropped goes with this merge, if no point is there that still sees it.
-            return points.isNeeded(from: 0, replacedAt: drop) ? held : nil
+            return points.isNeeded(from: 0, replacedAt: drop)
         }
-        return isRemoval(held) ? nil : held
+        return !isRemoval(entry)
     }
 
-    /// Where the entry was replaced or dropped, or nil where it still holds.
-    private func end(of entry: IndexEntry) -> UInt64? {
-        let replaced = key == entry.key ? replacedAt : nil
-        guard !entry.key.isPartition, !entry.key.isHorizon,
-            let drop = drops.last(where: { $0 > entry.value.stamp })
-        else { return replaced }
-        return min(replaced ?? drop, drop)
+    private mutating func begin(_ partition: UInt32) {
+        self.partition = partition
+        drops.removeAll(keepingCapacity: true)
+        horizon = 0
     }
 
-    private func isRemoval(_ entry: IndexEntry) -> Bool {
-        entry.flags.contains(.removed)
-            || entry.flags.contains(.lapsing) && entry.value.stamp <= horizon
+    /// Takes notice of what a partition begins with: its drops, and where its horizon stands.
+    private mutating func note(_ entry: borrowing IndexEntry) {
+        if entry.key.isPartition { drops.append(entry.stamp) }
+        if entry.key.isHorizon, entry.stamp < horizonLimit {
+            horizon = max(horizon, entry.value.first)
+        }
+    }
+
+    /// Where an entry with this stamp was dropped, if that was before it was replaced, or else the latter.
+    private func drop(of stamp: UInt64, before replacedAt: UInt64?) -> UInt64? {
+        guard let drop = drops.last(where: { $0 > stamp }) else { return replacedAt }
+        return min(replacedAt ?? drop, drop)
+    }
+
+    private func isRemoval(_ entry: borrowing IndexEntry) -> Bool {
+        let (flags, stamp) = (entry.flags, entry.stamp)
+        return flags.contains(.removed) || flags.contains(.lapsing) && stamp <= horizon
     }
 
     private mutating func becomeFresh() {
-        guard let newer = held, newer.key == key else { return }
-        if newer.flags.contains(.removed) { held = nil } else { held?.flags.insert(.fresh) }
+        guard isHeld else { return }
+        if last.flags.contains(.removed) { isHeld = false } else { last.flags.insert(.fresh) }
     }
 }

@@ -181,9 +181,34 @@ struct BlockLayout: Sendable {
     }
 
     func entry(_ number: Int, _ bytes: Span<UInt8>) throws(Fault) -> IndexEntry {
-        IndexEntry(
-            key: try key(number, bytes), value: try value(number, bytes),
-            flags: try flags(number, bytes))
+        try entry(number, prefix(bytes), bytes)
+    }
+
+    /// Appends these entries.
+    func append(
+        _ numbers: Range<Int>, _ bytes: Span<UInt8>, to entries: inout [IndexEntry]
+    ) throws(Fault) {
+        entries.reserveCapacity(entries.count + numbers.count)
+        let prefix = prefix(bytes)
+        for number in numbers { entries.append(try entry(number, prefix, bytes)) }
+    }
+
+    /// What all keys begin with.
+    private func prefix(_ bytes: Span<UInt8>) -> IndexKey {
+        var key = IndexKey()
+        key.append(prefixLength, of: bytes, at: Self.headLength)
+        return key
+    }
+
+    @inline(__always)
+    private func entry(
+        _ number: Int, _ prefix: IndexKey, _ bytes: Span<UInt8>
+    ) throws(Fault) -> IndexEntry {
+        var key = prefix
+        let length = try length(number, bytes)
+        key.append(length - prefixLength, of: bytes, at: keys + number * keyWidth)
+        return IndexEntry(
+            key: key, value: try value(number, bytes), flags: try flags(number, bytes))
     }
 
     func value(_ number: Int, _ bytes: Span<UInt8>) throws(Fault) -> IndexValue {
@@ -215,16 +240,6 @@ struct BlockLayout: Sendable {
             throw Fault(rule: .entry, byte: lengths + number)
         }
         return length
-    }
-
-    private func key(_ number: Int, _ bytes: Span<UInt8>) throws(Fault) -> IndexKey {
-        var key = IndexKey()
-        key.replace(from: 0, with: prefixLength, of: bytes, at: Self.headLength)
-        let length = try length(number, bytes)
-        key.replace(
-            from: prefixLength, with: length - prefixLength, of: bytes,
-            at: keys + number * keyWidth)
-        return key
     }
 
     /// Up to eight bytes as a big-endian number, zeros behind them.

@@ -8,22 +8,29 @@ struct BlockBuilder {
     private var ranges = ColumnRanges()
     /// In bytes, with the checksum.
     private let limit: Int
+    /// So many entries fit, whatever they are.
+    private let sureCount: Int
     private var bytes: [UInt8]
 
     init(limit: Int) {
         self.limit = limit
+        sureCount = TableFormat.leastEntries(ofBlock: limit)
         // Words are stored whole, of which a part counts.
         bytes = [UInt8](repeating: 0, count: limit + 8)
     }
 
     /// Adds the entry that comes next in order; returns false, and adds nothing, where the block
     /// would become too long. The first entry always fits.
-    mutating func append(_ entry: IndexEntry) -> Bool {
-        var wider = ranges
-        wider.take(entry, isFirst: entries.isEmpty)
-        guard wider.length(ofBlockWith: entries.count + 1) <= limit else { return false }
-        ranges = wider
-        entries.append(entry)
+    mutating func append(_ entry: borrowing IndexEntry) -> Bool {
+        if entries.count < sureCount {
+            ranges.take(entry, isFirst: entries.isEmpty)
+        } else {
+            var wider = ranges
+            wider.take(entry, isFirst: entries.isEmpty)
+            guard wider.length(ofBlockWith: entries.count + 1) <= limit else { return false }
+            ranges = wider
+        }
+        entries.append(copy entry)
         return true
     }
 
@@ -63,16 +70,16 @@ struct BlockBuilder {
         }
         if form.keyLength == 0 { for entry in entries { store(UInt64(entry.key.count), 1) } }
         if form.stampWidth > 0 {
-            for entry in entries { store(entry.value.stamp - ranges.stamp.least, form.stampWidth) }
+            for entry in entries { store(entry.stamp - ranges.stamp.least, form.stampWidth) }
         }
         if form.first.width > 0 {
             for entry in entries {
-                store(form.first.stored(entry.value.first, entry.value.stamp), form.first.width)
+                store(form.first.stored(entry.value.first, entry.stamp), form.first.width)
             }
         }
         if form.second.width > 0 {
             for entry in entries {
-                store(form.second.stored(entry.value.second, entry.value.stamp), form.second.width)
+                store(form.second.stored(entry.value.second, entry.stamp), form.second.width)
             }
         }
         if form.commonFlags == nil {
@@ -119,6 +126,7 @@ private struct ColumnRanges {
         var least: UInt64 = .max
         var greatest: UInt64 = 0
 
+        @inline(__always)
         mutating func take(_ value: UInt64) {
             least = min(least, value)
             greatest = max(greatest, value)
@@ -138,7 +146,8 @@ private struct ColumnRanges {
     private var relativeSecond = Bounds()
     private var flags = Bounds()
 
-    mutating func take(_ entry: IndexEntry, isFirst: Bool) {
+    @inline(__always)
+    mutating func take(_ entry: borrowing IndexEntry, isFirst: Bool) {
         if isFirst {
             self = ColumnRanges()
             firstKey = entry.key
@@ -157,6 +166,7 @@ private struct ColumnRanges {
         flags.take(UInt64(entry.flags.rawValue))
     }
 
+    @inline(__always)
     var form: BlockForm {
         BlockForm(
             prefixLength: prefixLength,
@@ -167,12 +177,14 @@ private struct ColumnRanges {
                 ? IndexEntry.Flags(rawValue: UInt8(flags.greatest)) : nil)
     }
 
+    @inline(__always)
     func length(ofBlockWith count: Int) -> Int {
         let form = form
         return BlockLayout.headLength + form.prefixLength + count * form.entryLength
             + TableFormat.checksumLength
     }
 
+    @inline(__always)
     private static func word(_ words: Bounds, _ relative: Bounds) -> BlockForm.Word {
         relative.width < words.width
             ? BlockForm.Word(base: relative.least, width: relative.width, isRelative: true)

@@ -12,8 +12,9 @@ struct TableBuilder {
     private var directory = BlockBuilder(limit: TableFormat.directoryLimit)
     /// Of different keys, and of groups of keys.
     private var hashes: [UInt64] = []
+    /// Of the blocks that are finished.
     private var first: IndexPosition?
-    private var last: IndexPosition?
+    private var last: IndexEntry?
 
     init(number: UInt64, in store: TableStore) {
         self.number = number
@@ -28,31 +29,20 @@ struct TableBuilder {
 
     /// Adds the entry that comes next in order; returns false, and adds nothing, where the table is
     /// full.
-    mutating func append(_ entry: IndexEntry) -> Bool {
-        if !data.append(entry) {
-            // The block that the entry would begin is one more.
-            guard directory.entries.count + 1 < TableFormat.blocksPerTable else { return false }
-            finishBlock()
-            let isFirst = data.append(entry)
-            precondition(isFirst, "the first entry fits")
-        }
-        if last?.key != entry.key {
-            hashes.append(entry.key.filterHash)
-            if let group = entry.key.group(in: groupedKeyspaces),
-                last?.key.group(in: groupedKeyspaces) != group
-            {
-                hashes.append(group.filterHash)
-            }
-        }
-        if first == nil { first = entry.position }
-        last = entry.position
+    mutating func append(_ entry: borrowing IndexEntry) -> Bool {
+        if data.append(entry) { return true }
+        // The block that the entry would begin is one more.
+        guard directory.entries.count + 1 < TableFormat.blocksPerTable else { return false }
+        finishBlock()
+        let isFirst = data.append(entry)
+        precondition(isFirst, "the first entry fits")
         return true
     }
 
     /// Ends the table; returns its bytes and what is known of it. There must be an entry.
     mutating func finish(storeID: Hash128) -> (info: TableInfo, bytes: [UInt8]) {
-        guard let first, let last else { preconditionFailure("a table has an entry") }
         finishBlock()
+        guard let first, let last else { preconditionFailure("a table has an entry") }
         footer.filterPlace = file.count
         footer.filterCells = KeyFilter.cells(forKeys: hashes.count)
         KeyFilter.append(hashes, to: &file, number: number)
@@ -60,7 +50,7 @@ struct TableBuilder {
         directory.finish(into: &file, number: number)
         footer.footerPlace = file.count
         footer.append(to: &file, number: number, storeID: storeID)
-        let info = TableInfo(number: number, first: first, last: last, footer: footer)
+        let info = TableInfo(number: number, first: first, last: last.position, footer: footer)
         return (info, file.bytes)
     }
 
@@ -69,11 +59,31 @@ struct TableBuilder {
         data.finish(into: &file, number: number)
         let length = file.count - place
         footer.count(data.entries, ofBlockWith: length)
-        let first = data.entries[0]
+        addHashes()
+        let begin = data.entries[0]
+        if first == nil { first = begin.position }
+        last = data.entries.last
         let value = IndexValue(
-            stamp: first.value.stamp, first: UInt64(place), second: UInt64(length))
+            stamp: begin.stamp, first: UInt64(place), second: UInt64(length))
         data.removeAll()
-        let isAdded = directory.append(IndexEntry(key: first.key, value: value, flags: []))
+        let isAdded = directory.append(IndexEntry(key: begin.key, value: value, flags: []))
         precondition(isAdded, "the directory has room for all blocks of a table")
+    }
+
+    /// Those of the block at hand, of keys and groups that are not those of the entry before.
+    private mutating func addHashes() {
+        let held = data.entries
+        let entries = held.span
+        var group = last?.key.group(in: groupedKeyspaces)
+        for place in entries.indices {
+            let isNew =
+                place == 0
+                ? last?.key != entries[0].key : entries[place - 1].key != entries[place].key
+            guard isNew else { continue }
+            hashes.append(entries[place].key.filterHash)
+            let own = entries[place].key.group(in: groupedKeyspaces)
+            if let own, own != group { hashes.append(own.filterHash) }
+            group = own
+        }
     }
 }

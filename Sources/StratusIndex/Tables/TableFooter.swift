@@ -36,8 +36,8 @@ struct TableFooter: Equatable, Sendable {
         for entry in entries {
             if entry.flags.contains(.removed) { removedCount += 1 }
             if entry.key.isPartition { dropCount += 1 }
-            leastStamp = min(leastStamp, entry.value.stamp)
-            greatestStamp = max(greatestStamp, entry.value.stamp)
+            leastStamp = min(leastStamp, entry.stamp)
+            greatestStamp = max(greatestStamp, entry.stamp)
         }
         var counts: [UInt8: Int] = [:]
         var place = 0

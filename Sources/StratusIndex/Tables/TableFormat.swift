@@ -20,10 +20,12 @@ enum TableFormat {
     /// Key, length, stamp, two words and flags.
     static let longestEntry = IndexKey.limit + 1 + 7 + 8 + 8 + 1
     /// The entries of a table that is full: a block ends where one more does not fit.
-    static let entriesOfFullTable =
-        blocksPerTable
-        * ((blockLimit - BlockLayout.headLength - IndexKey.limit - checksumLength) / longestEntry
-            - 1)
+    static let entriesOfFullTable = blocksPerTable * (leastEntries(ofBlock: blockLimit) - 1)
+
+    /// So many entries fit into a block of that length, whatever they are.
+    static func leastEntries(ofBlock length: Int) -> Int {
+        (length - BlockLayout.headLength - IndexKey.limit - checksumLength) / longestEntry
+    }
 
     static func fileName(_ number: UInt64) -> String { filePrefix + Hex.encode(number) }
 
