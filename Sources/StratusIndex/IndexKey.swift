@@ -159,19 +159,16 @@ extension IndexKey {
     /// Whether it says something of a partition as a whole.
     var isOfPartition: Bool { isPartition || isHorizon }
 
-    /// The keys of some keyspaces form groups: those that have their first 21 bytes in common, a
-    /// partition, a keyspace and a hash. Nil where the key is of no group.
-    func group(in keyspaces: [UInt8]) -> IndexKey? {
-        guard count > Self.groupLength, keyspaces.contains(keyspace) else { return nil }
-        var group = IndexKey()
-        group.words[0] = words[0]
-        group.words[1] = words[1]
-        group.words[2] = words[2] & (~0 << 24)
-        group.words[5] = UInt64(Self.groupLength)
-        return group
+    /// The first `length` bytes, of which there must be as many.
+    func beginning(_ length: Int) -> IndexKey {
+        var key = IndexKey()
+        let whole = length / 8
+        for word in 0..<whole { key.words[word] = words[word] }
+        let rest = UInt64(length % 8 * 8)
+        if rest > 0 { key.words[whole] = words[whole] & (~0 << (64 - rest)) }
+        key.words[5] |= UInt64(length)
+        return key
     }
-
-    static var groupLength: Int { 21 }
 }
 
 // The bytes of a key as they stand in a file.

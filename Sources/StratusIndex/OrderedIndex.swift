@@ -109,6 +109,8 @@ extension OrderedIndex {
         change(IndexEntry(key: key, value: IndexValue(stamp: stamp), flags: .removed))
     }
 
+    private var groupings: KeyGroupings { store?.groupings ?? KeyGroupings() }
+
     private mutating func change(_ entry: IndexEntry) {
         lastStamp = max(lastStamp, entry.stamp)
         active.set(entry, points)
@@ -116,11 +118,11 @@ extension OrderedIndex {
 
     /// Ends a group of changes: what follows belongs to another one. Readers should be given copies
     /// only now, since the changes of an open group are held in a form that is dear to copy.
-    package mutating func endGroup() { active.endGroup(points) }
+    package mutating func endGroup() { active.endGroup(points, groupings) }
 
     /// Ends the active memtable, so that a checkpoint can write it, and begins another.
     package mutating func freeze() {
-        active.endGroup(points)
+        active.endGroup(points, groupings)
         if active.isEmpty { return }
         frozen.insert(FrozenMemtable(active, lastStamp: lastStamp), at: 0)
         active = Memtable(after: active)
@@ -157,24 +159,21 @@ extension OrderedIndex {
 
     /// Whether any key of a range was set or removed at or behind `stamp`, likewise.
     package func mayHaveChanged(_ range: Range<IndexKey>, since stamp: UInt64) -> Bool {
-        leftMemoryThrough >= stamp || hasEntryInMemory(in: range, since: stamp)
-    }
-
-    private func hasEntryInMemory(in range: Range<IndexKey>, since stamp: UInt64) -> Bool {
-        active.hasEntry(in: range, since: stamp)
+        if leftMemoryThrough >= stamp { return true }
+        return active.hasEntry(in: range, since: stamp)
             || frozen.contains {
                 $0.lastStamp >= stamp && $0.memtable.hasEntry(in: range, since: stamp)
             }
     }
 
-    /// Whether a range is a group of keys and none of them is there, at whatever point: filters tell,
-    /// so that it takes much less than a cursor that finds none.
+    /// Whether a range is a group of keys and none of them is there, at whatever point: it takes much
+    /// less than a cursor that finds none.
     package func isEmptyGroup(
         _ range: Range<IndexKey>, _ mode: ReadMode
     ) throws(IndexError) -> Bool {
-        guard store?.isGroup(range) == true, !hasEntryInMemory(in: range, since: 0) else {
-            return false
-        }
+        guard let store, store.groupings.isGroup(range), !active.mayHold(range),
+            !frozen.contains(where: { $0.memtable.mayHold(range) })
+        else { return false }
         let (reading, hash) = (reading(mode), range.lowerBound.filterHash)
         for run in runs where try run.mayHold(range, hash: hash, reading) { return false }
         return true

@@ -1,4 +1,5 @@
 import StratusBytes
+import StratusEngine
 import StratusFiles
 import StratusIndex
 import Support
@@ -9,7 +10,9 @@ enum IndexSample {
     static let wholeRange = IndexKey()..<IndexKey().appending(UInt8(0xff))
 
     static func store(_ storage: any Storage, _ storeID: Hash128 = storeID) -> TableStore {
-        TableStore(storage, cache: BlockCache(limit: 1 << 20), storeID: storeID)
+        TableStore(
+            storage, cache: BlockCache(limit: 1 << 20), storeID: storeID,
+            groupings: ProjectionRegistry.store.allKeyspaces.compactMap(\.grouping))
     }
 
     /// The index with all its memtables written, as files.
@@ -98,7 +101,7 @@ extension SampleMaker {
         return try IndexSample.files(of: index, in: storage)
     }
 
-    /// Several data blocks in one table.
+    /// Several data blocks in one table, with keys that form groups.
     private static func blocks() throws -> StoreFiles {
         let storage = MemoryStorage()
         var index = OrderedIndex(in: IndexSample.store(storage))
@@ -109,6 +112,13 @@ extension SampleMaker {
             let value = IndexValue(stamp: stamp, first: stamp, second: 640)
             index.set(key, value, isFresh: true)
             index.set(IndexSample.key(3, 2).appending(stamp), value)
+            // Three children of each parent; values of 16 bytes in a declared index, and of 8.
+            let parent = IndexSample.key(3, 4).appending(number / 3, 0)
+            index.set(parent.appending(number, number), IndexValue(stamp: stamp))
+            for row in [
+                IndexSample.key(3, 7).appending(UInt32(0)).appending(number / 2, number),
+                IndexSample.key(3, 7).appending(UInt32(1)).appending(number / 2),
+            ] { index.set(row.appending(number, number), IndexValue(stamp: stamp)) }
         }
         return try IndexSample.files(of: index, in: storage)
     }

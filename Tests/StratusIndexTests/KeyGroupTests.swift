@@ -14,7 +14,11 @@ import Testing
         index = OrderedIndex(
             in: TableStore(
                 storage, cache: BlockCache(limit: 8 << 20, pinLimit: 1 << 20),
-                storeID: TableFixture.storeID, groupedKeyspaces: [Self.keyspace]))
+                storeID: TableFixture.storeID,
+                groupings: [
+                    KeyGrouping(keyspace: Self.keyspace, prefixLength: 21),
+                    KeyGrouping(keyspace: 7, prefixLength: 25, keyLength: 41),
+                ]))
     }
 
     /// What the keys of a group begin with.
@@ -77,6 +81,39 @@ import Testing
         let merge = try #require(try index.fullMergeJob()?.run())
         _ = index.install(merge)
         #expect(try !isEmpty(Self.group(10)))
+    }
+
+    @Test
+    mutating func `layers of a memtable tell of groups, and keys of another length are of none`()
+        throws
+    {
+        // Groups of a step are merged into layers in other steps than they came.
+        for start in stride(from: UInt64(0), to: 6000, by: 60) {
+            add(start..<start + 60, keys: Int(start / 60 % 3) + 1, at: 1000 + start)
+            for other in start..<start + 60 {
+                let key = IndexKey(partition: 5, keyspace: 3, high: other, low: start)
+                index.set(key, IndexValue(stamp: 1000 + start))
+            }
+            index.endGroup()
+        }
+        for group in UInt64(0)..<6000 { #expect(try !isEmpty(Self.group(group))) }
+        // Nothing is taken for there in memory: the hash says where to look, no more.
+        for group in UInt64(10_000)..<20_000 { #expect(try isEmpty(Self.group(group))) }
+        // Of a keyspace of which only keys of one length form groups.
+        let (digest, longer) = (Self.digest(1), Self.digest(2))
+        index.set(digest.appending(1, 2), IndexValue(stamp: 9000))
+        index.set(longer.appending(1, 2).appending(UInt8(0)), IndexValue(stamp: 9000))
+        index.endGroup()
+        try write()
+        #expect(try !isEmpty(digest))
+        #expect(try isEmpty(longer) && isEmpty(Self.digest(3)))
+        for table in index.tableNumbers { try index.verify(table) }
+    }
+
+    /// What the keys of a group of another keyspace begin with.
+    private static func digest(_ number: UInt64) -> IndexKey {
+        IndexKey().appending(UInt32(5)).appending(7 as UInt8).appending(UInt32(0))
+            .appending(number, number)
     }
 
     @Test mutating func `only a whole group of a grouped keyspace can be told to be empty`() throws

@@ -219,6 +219,7 @@ class Table:
         self.need(len(blocks) <= 1024, "entry", 32)
         keys = {x["key"] for x in e}
         grouped = {k[:21] for k in keys if len(k) > 21 and k[4] in (4, 5)}
+        grouped |= {k[:25] for k in keys if len(k) == 41 and k[4] == 7}
         self.filter(cells, keys | grouped)
         firsts = [dict(block[0], first=place, second=size, removed=0, fresh=0, lapsing=0)
                   for place, size, block in blocks]

@@ -115,7 +115,7 @@ extension ProjectionRegistry {
     ) -> TableStore {
         TableStore(
             storage, cache: cache, storeID: StoreIdentity(manifest).idBits,
-            groupedKeyspaces: allKeyspaces.filter(\.isGrouped).map(\.rawValue),
+            groupings: allKeyspaces.compactMap(\.grouping),
             recentLimit: recentLimit)
     }
 }

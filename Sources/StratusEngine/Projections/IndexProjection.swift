@@ -11,10 +11,15 @@ extension KeySpace {
     /// The rows of declared indexes. The first word of a row is 1 where the row was built for a record
     /// that was there before the index, otherwise 0.
     package static var declared: KeySpace {
-        KeySpace(7, "declared", names: .built, isRestated: true)
+        KeySpace(7, "declared", names: .built, isRestated: true, groups: .ofDigest)
     }
     /// The last change of any index, at one key.
     package static var indexes: KeySpace { KeySpace(30, "indexes", names: .elsewhere) }
+}
+
+extension KeySpace.Groups {
+    /// The rows with one value of 16 bytes, which in all rows of an index are equally long.
+    fileprivate static let ofDigest = KeySpace.Groups(prefixLength: 25, keyLength: 41)
 }
 
 extension IndexTable {

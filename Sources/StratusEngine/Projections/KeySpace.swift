@@ -19,8 +19,15 @@ package struct KeySpace: Sendable {
     package let isRestated: Bool
     /// Whether copies of the store, and archives, are made without it and the entries that it names.
     package let staysWithStore: Bool
-    /// Whether its keys form groups, by the first hash in them: filters tell that there is none of one.
-    package let isGrouped: Bool
+    /// Which of its keys form groups, of which it is told at little cost that there is none.
+    package let groups: Groups?
+
+    /// Keys that begin with as many of the same bytes.
+    package struct Groups: Sendable {
+        let prefixLength: Int
+        /// Of the keys that are in groups; nil: all are.
+        var keyLength: Int?
+    }
 
     /// What the stamp of a row says: the entry that the row came with. Is that needed as long as the
     /// row is?
@@ -50,7 +57,7 @@ package struct KeySpace: Sendable {
 
     package init(
         _ number: UInt8, _ name: String, names: Naming = .entries, mayComeBack: Bool = false,
-        isRestated: Bool = false, staysWithStore: Bool = false, isGrouped: Bool = false
+        isRestated: Bool = false, staysWithStore: Bool = false, groups: Groups? = nil
     ) {
         rawValue = number
         self.name = name
@@ -58,11 +65,18 @@ package struct KeySpace: Sendable {
         self.mayComeBack = mayComeBack
         self.isRestated = isRestated
         self.staysWithStore = staysWithStore
-        self.isGrouped = isGrouped
+        self.groups = groups
     }
 
     package func key(zone: UInt32 = 0) -> IndexKey {
         IndexKey(partition: zone, keyspace: rawValue)
+    }
+
+    package var grouping: KeyGrouping? {
+        groups.map {
+            KeyGrouping(
+                keyspace: rawValue, prefixLength: $0.prefixLength, keyLength: $0.keyLength)
+        }
     }
 
     /// All keys of the keyspace in `zone`.

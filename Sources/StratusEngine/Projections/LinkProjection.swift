@@ -4,11 +4,16 @@ internal import StratusJournal
 
 extension KeySpace {
     package static var children: KeySpace {
-        KeySpace(4, "children", names: .nothing, isRestated: true, isGrouped: true)
+        KeySpace(4, "children", names: .nothing, isRestated: true, groups: .ofHash)
     }
     package static var references: KeySpace {
-        KeySpace(5, "references", names: .nothing, isRestated: true, isGrouped: true)
+        KeySpace(5, "references", names: .nothing, isRestated: true, groups: .ofHash)
     }
+}
+
+extension KeySpace.Groups {
+    /// The keys that begin with one hash.
+    fileprivate static let ofHash = KeySpace.Groups(prefixLength: 21)
 }
 
 extension IndexKey {

@@ -136,7 +136,7 @@ package struct StoreReading: Sendable {
         }
     }
 
-    /// Whether a range is a group of keys (``KeySpace/isGrouped``) of which none is there. It takes much
+    /// Whether a range is a group of keys (``KeySpace/groups``) of which none is there. It takes much
     /// less than a ``scan(_:_:_:)`` that finds none, which asks this first.
     package func isEmptyGroup(_ range: Range<IndexKey>) throws(EngineError) -> Bool {
         do throws(IndexError) {

@@ -14,12 +14,14 @@ final class GradualMerge: Sendable {
         var summary: LayerSummary
     }
 
-    init(_ layers: [MemtableLayer], _ points: NeededPoints) {
+    init(_ layers: [MemtableLayer], _ points: NeededPoints, _ groupings: KeyGroupings) {
         self.layers = layers
         state = Mutex(
             State(
                 merge: LayerMerge(layers[0].entries, over: layers[1...], points),
-                summary: LayerSummary(mostEntries: layers.reduce(0) { $0 + $1.entries.count })))
+                summary: LayerSummary(
+                    mostEntries: layers.reduce(0) { $0 + $1.entries.count },
+                    mostGroups: layers.reduce(0) { $0 + $1.groupCount }, groupings)))
     }
 
     /// Goes on by so many entries; returns the layer when it is made.

@@ -1,7 +1,7 @@
 internal import StratusBytes
 
 /// Finds keys in a layer: a hash table with a slot for each key, which says where its newest entry
-/// stands. A key that is there takes one slot and one entry to find, one that is not a slot alone; a
+/// stands, and one for each group of keys, which says where the first of them stands. A key that is there takes one slot and one entry to find, one that is not a slot alone; a
 /// binary search would wait for memory a dozen times.
 struct LayerDirectory: Sendable {
     /// Open addressing, at most half of it taken. 0 is free; else the low bits are the place of the
@@ -9,24 +9,43 @@ struct LayerDirectory: Sendable {
     private var slots: [UInt32]
     private let placeBits: UInt32
 
-    init(mostEntries count: Int) {
-        slots = [UInt32](repeating: 0, count: max(1, count * 2))
+    /// - Parameter mostKeys: of keys and groups together.
+    init(mostEntries count: Int, mostKeys: Int) {
+        slots = [UInt32](repeating: 0, count: max(1, mostKeys * 2))
         // The greatest number is that of entries: a place is counted from 1.
         placeBits = UInt32(UInt32.bitWidth - UInt32(count).leadingZeroBitCount)
     }
 
-    /// Adds the keys of entries at these places; those before them were added.
-    mutating func add(_ entries: [IndexEntry], _ places: Range<Int>) {
+    /// Adds the keys of entries at these places, and their groups; those before them were added. Returns
+    /// how many groups.
+    mutating func add(
+        _ entries: [IndexEntry], _ places: Range<Int>, _ groupings: KeyGroupings
+    ) -> Int {
         let entries = entries.span
         var slots: [UInt32] = []
         swap(&slots, &self.slots)
-        for place in places where place == 0 || entries[place - 1].key != entries[place].key {
-            let hash = entries[place].key.layerHash
-            var slot = hash.place(among: slots.count)
-            while slots[slot] != 0 { slot = slot + 1 == slots.count ? 0 : slot + 1 }
-            slots[slot] = Self.mark(hash, placeBits) | UInt32(place + 1)
+        var groupCount = 0
+        for place in places {
+            // Any key is another one than the empty key.
+            let before = place > 0 ? entries[place - 1].key : IndexKey()
+            if before == entries[place].key { continue }
+            Self.add(place, entries[place].key.layerHash, to: &slots, placeBits)
+            if let group = groupings.group(begunBy: entries[place].key, after: before) {
+                Self.add(place, group.layerHash, to: &slots, placeBits)
+                groupCount += 1
+            }
         }
         swap(&slots, &self.slots)
+        return groupCount
+    }
+
+    @inline(__always)
+    private static func add(
+        _ place: Int, _ hash: UInt64, to slots: inout [UInt32], _ placeBits: UInt32
+    ) {
+        var slot = hash.place(among: slots.count)
+        while slots[slot] != 0 { slot = slot + 1 == slots.count ? 0 : slot + 1 }
+        slots[slot] = mark(hash, placeBits) | UInt32(place + 1)
     }
 
     var bytes: Int { slots.capacity * MemoryLayout<UInt32>.stride }
@@ -46,6 +65,22 @@ struct LayerDirectory: Sendable {
             slot = slot + 1 == slots.count ? 0 : slot + 1
         }
         return nil
+    }
+
+    /// Whether there is an entry of a group of keys; `hash` is that of what they have in common.
+    func holds(_ group: Range<IndexKey>, hash: UInt64, in entries: [IndexEntry]) -> Bool {
+        let slots = slots.span
+        let mark = Self.mark(hash, placeBits)
+        let placeMask = (1 << placeBits) &- 1 as UInt32
+        var slot = hash.place(among: slots.count)
+        while slots[slot] != 0 {
+            if slots[slot] & ~placeMask == mark {
+                let place = Int(slots[slot] & placeMask) - 1
+                if group.contains(entries[place].key) { return true }
+            }
+            slot = slot + 1 == slots.count ? 0 : slot + 1
+        }
+        return false
     }
 
     /// The bits of a hash that stand above a place.

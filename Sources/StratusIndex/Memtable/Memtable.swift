@@ -39,12 +39,12 @@ struct Memtable: Sendable {
     mutating func set(_ entry: IndexEntry, _ points: NeededPoints) { filling.set(entry, points) }
 
     /// Ends the group at hand.
-    mutating func endGroup(_ points: NeededPoints) {
+    mutating func endGroup(_ points: NeededPoints, _ groupings: KeyGroupings) {
         if filling.isEmpty { return }
         let count = filling.count
-        addLayer(points)
+        addLayer(points, groupings)
         advanceMerges(by: max(Self.leastStep, count * Self.stepsPerEntry))
-        startMerge(points)
+        startMerge(points, groupings)
         layerBytes = layers.reduce(0) { $0 + $1.bytes }
         layerCount = layers.reduce(0) { $0 + $1.entries.count }
         layerDropCount = layers.reduce(0) { $0 + $1.dropCount }
@@ -60,7 +60,7 @@ struct Memtable: Sendable {
 
     /// Makes a layer of the group, together with those that are due to be merged with it, as far as they
     /// are small.
-    private mutating func addLayer(_ points: NeededPoints) {
+    private mutating func addLayer(_ points: NeededPoints, _ groupings: KeyGroupings) {
         var newest = filling.entries
         filling = MemtableTree()
         let most = max(Self.mostAtOnce, newest.count * Self.mostAtOncePerEntry)
@@ -78,7 +78,7 @@ struct Memtable: Sendable {
         // Made anew, since readers hold the list.
         var kept: [MemtableLayer] = []
         kept.reserveCapacity(layers.count - mergedCount + 1)
-        if !newest.isEmpty { kept.append(MemtableLayer(newest)) }
+        if !newest.isEmpty { kept.append(MemtableLayer(newest, groupings)) }
         kept += layers[mergedCount...]
         layers = kept
     }
@@ -101,9 +101,9 @@ struct Memtable: Sendable {
         }
     }
 
-    private mutating func startMerge(_ points: NeededPoints) {
+    private mutating func startMerge(_ points: NeededPoints, _ groupings: KeyGroupings) {
         let count = MergePolicy.layers.countToMerge(freeCount) { layers[$0].entries.count }
-        if count > 1 { merges.append(GradualMerge(Array(layers[..<count]), points)) }
+        if count > 1 { merges.append(GradualMerge(Array(layers[..<count]), points, groupings)) }
     }
 
     /// The newest entry of the key that is not newer than the position's stamp.
@@ -133,6 +133,13 @@ struct Memtable: Sendable {
         return false
     }
 
+    /// Whether there may be an entry of a group of keys, at whatever point.
+    func mayHold(_ group: Range<IndexKey>) -> Bool {
+        let hash = group.lowerBound.layerHash
+        if layers.contains(where: { $0.holds(group, hash: hash) }) { return true }
+        return !filling.isEmpty && isFilling(group, since: 0)
+    }
+
     /// The same of any key of a range.
     func hasEntry(in range: Range<IndexKey>, since stamp: UInt64) -> Bool {
         let start = IndexPosition(range.lowerBound)
@@ -143,7 +150,12 @@ struct Memtable: Sendable {
                 return true
             }
         }
-        var position = start
+        return isFilling(range, since: stamp)
+    }
+
+    private func isFilling(_ range: Range<IndexKey>, since stamp: UInt64) -> Bool {
+        func isChange(_ entry: IndexEntry) -> Bool { entry.stamp >= stamp }
+        var position = IndexPosition(range.lowerBound)
         while let (entries, place) = filling.leaf(from: position) {
             let found = entries[place...].prefix { $0.key < range.upperBound }
             if found.contains(where: isChange) { return true }

@@ -4,11 +4,18 @@ final class MemtableLayer: Sendable {
     let dropCount: Int
     /// No entry's stamp is greater.
     let greatestStamp: UInt64
+    /// How many groups of keys there are, if they are known.
+    let groupCount: Int
     /// Nil where searching the few entries is as fast.
     private let directory: LayerDirectory?
 
-    convenience init(_ entries: [IndexEntry]) {
-        var summary = LayerSummary(mostEntries: entries.count)
+    convenience init(_ entries: [IndexEntry], _ groupings: KeyGroupings) {
+        var groupCount = 0
+        for place in entries.indices where groupings.contain(entries[place].key) {
+            groupCount += 1
+        }
+        var summary = LayerSummary(
+            mostEntries: entries.count, mostGroups: groupCount, groupings)
         summary.add(entries, until: entries.count)
         self.init(entries, summary)
     }
@@ -18,6 +25,7 @@ final class MemtableLayer: Sendable {
         self.entries = entries
         dropCount = summary.dropCount
         greatestStamp = summary.greatestStamp
+        groupCount = summary.groupCount
         directory = summary.directory
     }
 
@@ -44,20 +52,34 @@ final class MemtableLayer: Sendable {
         guard place < entries.count, entries[place].key == position.key else { return nil }
         return entries[place]
     }
+
+    /// Whether there is an entry of a group of keys; `hash` is that of what they have in common.
+    func holds(_ group: Range<IndexKey>, hash: UInt64) -> Bool {
+        if let directory { return directory.holds(group, hash: hash, in: entries) }
+        let place = entries.lowerBound(IndexPosition(group.lowerBound))
+        return place < entries.count && entries[place].key < group.upperBound
+    }
 }
 
 /// What a layer says of its entries, and how to find them; made of all at once or step by step.
 struct LayerSummary {
     private(set) var dropCount = 0
     private(set) var greatestStamp: UInt64 = 0
+    private(set) var groupCount = 0
     private(set) var directory: LayerDirectory?
+    private let groupings: KeyGroupings
     /// How many entries were added.
     private var count = 0
 
     private static let fewEntries = 32
 
-    init(mostEntries: Int) {
-        if mostEntries > Self.fewEntries { directory = LayerDirectory(mostEntries: mostEntries) }
+    init(mostEntries: Int, mostGroups: Int, _ groupings: KeyGroupings) {
+        self.groupings = groupings
+        if mostEntries > Self.fewEntries {
+            directory = LayerDirectory(mostEntries: mostEntries, mostKeys: mostEntries + mostGroups)
+        } else {
+            groupCount = mostGroups
+        }
     }
 
     /// Adds the entries before `end` that were not added yet: these stay as they are.
@@ -69,7 +91,7 @@ struct LayerSummary {
             greatestStamp = max(greatestStamp, entries[place].stamp)
         }
         self.greatestStamp = greatestStamp
-        directory?.add(entries, count..<end)
+        groupCount += directory?.add(entries, count..<end, groupings) ?? 0
         count = end
     }
 }

@@ -52,80 +52,67 @@ struct EntryMerger {
 }
 
 /// A part of a memtable or a run, read a stretch of entries at a time.
-enum EntrySource {
-    case ended
-    case layer(MemtableLayer, from: IndexPosition)
-    case tree(MemtableCursor)
-    case run(RunCursor)
+struct EntrySource {
+    private var layer: MemtableLayer?
+    private var position: IndexPosition
+    private var tree: MemtableTree?
+    private var run: RunCursor?
 
     init(_ tree: MemtableTree, from position: IndexPosition) {
-        self = .tree(MemtableCursor(tree: tree, position: position))
+        self.tree = tree
+        self.position = position
     }
 
     init(_ layer: MemtableLayer, from position: IndexPosition) {
-        self = .layer(layer, from: position)
+        self.layer = layer
+        self.position = position
     }
 
     init(_ run: Run, from position: IndexPosition, _ direction: IndexDirection) {
-        self = .run(RunCursor(run, from: position, direction))
+        self.run = RunCursor(run, from: position, direction)
+        self.position = position
     }
 
     /// As ``RunCursor/countBlock(before:below:after:_:)``.
     mutating func countBlock(
         before end: IndexPosition?, below limit: IndexKey, after last: IndexKey, _ reading: Reading
     ) throws(IndexError) -> (count: Int, last: IndexKey)? {
-        guard case .run(var run) = self else { return nil }
-        self = .ended
-        defer { self = .run(run) }
-        return try run.countBlock(before: end, below: limit, after: last, reading)
+        try run?.countBlock(before: end, below: limit, after: last, reading)
     }
 
     /// Reads the next stretch, if there is one.
     mutating func next(
         _ direction: IndexDirection, _ reading: Reading, into stretch: inout EntryStretch
     ) throws(IndexError) {
-        switch self {
-        case .ended: return
-        case .layer(let layer, let position):
-            stretch.entries = layer.entries
-            stretch.place =
-                layer.entries.lowerBound(position) - (direction == .forward ? 0 : 1)
-            self = .ended
-        case .tree(var tree):
-            if let leaf = tree.next(direction) {
-                (stretch.entries, stretch.place) = leaf
-                self = .tree(tree)
-            } else {
-                self = .ended
-            }
-        case .run(var run):
-            // So that nothing of it is copied.
-            self = .ended
-            defer { self = .run(run) }
-            try run.next(reading, into: &stretch.entries)
+        // In place: a copy of a cursor would count references.
+        if run != nil {
+            try run?.next(reading, into: &stretch.entries)
             stretch.place = direction == .forward ? 0 : stretch.entries.count - 1
+        } else if let layer {
+            stretch.entries = layer.entries
+            stretch.place = layer.entries.lowerBound(position) - (direction == .forward ? 0 : 1)
+            self.layer = nil
+        } else if let tree {
+            nextLeaf(of: tree, direction, into: &stretch)
         }
     }
-}
 
-/// Reads the entries of a tree in either direction, a leaf at a time.
-struct MemtableCursor {
-    let tree: MemtableTree
-    /// As that of a ``RunCursor``.
-    var position: IndexPosition
-
-    /// The next leaf, and where in it the next entry stands.
-    mutating func next(_ direction: IndexDirection) -> (entries: [IndexEntry], place: Int)? {
+    private mutating func nextLeaf(
+        of tree: MemtableTree, _ direction: IndexDirection, into stretch: inout EntryStretch
+    ) {
         let leaf =
             switch direction {
             case .forward: tree.leaf(from: position)
             case .backward: tree.leaf(before: position)
             }
-        guard let leaf else { return nil }
+        guard let leaf else {
+            self.tree = nil
+            return
+        }
         switch direction {
         case .forward: position = leaf.entries[leaf.entries.count - 1].position.next
         case .backward: position = leaf.entries[0].position
         }
-        return leaf
+        (stretch.entries, stretch.place) = leaf
     }
 }

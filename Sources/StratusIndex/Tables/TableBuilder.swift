@@ -3,7 +3,7 @@ internal import StratusBytes
 /// A table under construction, in memory. Layout: `Formats/Index.md`, "Layout".
 struct TableBuilder {
     private let number: UInt64
-    private let groupedKeyspaces: [UInt8]
+    private let groupings: KeyGroupings
     private var file = ByteWriter(
         capacity: TableFormat.blocksPerTable * TableFormat.blockLimit / 8 * 9)
     private var footer = TableFooter()
@@ -18,7 +18,7 @@ struct TableBuilder {
 
     init(number: UInt64, in store: TableStore) {
         self.number = number
-        groupedKeyspaces = store.groupedKeyspaces
+        groupings = store.groupings
         file.uint64(TableFormat.magic)
         file.uint16(TableFormat.version)
         file.uint16(TableFormat.version)
@@ -74,16 +74,14 @@ struct TableBuilder {
     private mutating func addHashes() {
         let held = data.entries
         let entries = held.span
-        var group = last?.key.group(in: groupedKeyspaces)
         for place in entries.indices {
-            let isNew =
-                place == 0
-                ? last?.key != entries[0].key : entries[place - 1].key != entries[place].key
-            guard isNew else { continue }
+            // Any key is another one than the empty key.
+            let before = place > 0 ? entries[place - 1].key : last?.key ?? IndexKey()
+            if before == entries[place].key { continue }
             hashes.append(entries[place].key.filterHash)
-            let own = entries[place].key.group(in: groupedKeyspaces)
-            if let own, own != group { hashes.append(own.filterHash) }
-            group = own
+            if let group = groupings.group(begunBy: entries[place].key, after: before) {
+                hashes.append(group.filterHash)
+            }
         }
     }
 }

@@ -6,27 +6,19 @@ package final class TableStore: Sendable {
     let storage: any Storage
     let cache: BlockCache
     let storeID: Hash128
-    /// Keyspaces whose keys form groups: filters say of a group, too, that a table has none of it.
-    let groupedKeyspaces: [UInt8]
+    let groupings: KeyGroupings
     let recent: RecentEntries
 
     /// `recentLimit` is what entries that were found lately may take, in bytes.
     package init(
         _ storage: any Storage, cache: BlockCache, storeID: Hash128,
-        groupedKeyspaces: [UInt8] = [], recentLimit: Int = 0
+        groupings: [KeyGrouping] = [], recentLimit: Int = 0
     ) {
         recent = RecentEntries(limit: recentLimit)
         self.storage = storage
         self.cache = cache
         self.storeID = storeID
-        self.groupedKeyspaces = groupedKeyspaces
-    }
-
-    /// Whether these are all keys of a group.
-    func isGroup(_ range: Range<IndexKey>) -> Bool {
-        let first = range.lowerBound
-        return first.count == IndexKey.groupLength && groupedKeyspaces.contains(first.keyspace)
-            && range.upperBound == first.afterPrefix
+        self.groupings = KeyGroupings(groupings)
     }
 
     /// The name of a table's file in the cache: those of others do not have the highest bit.

@@ -1,4 +1,5 @@
 import Stratus
+import StratusEngine
 import StratusJournal
 import Support
 import Testing
@@ -38,6 +39,9 @@ struct IndexFileDamageTests {
                 place.file.hasPrefix("index-"), !place.kind.isEmpty
             else { return .wrong("\(error)") }
             return .named(place.file)
+        } catch EngineError.journal(.damaged(let damage)) where damage.file.hasPrefix("index-") {
+            // The opening itself reads some of the index.
+            return .named(damage.file)
         } catch {
             return .wrong("\(error)")
         }
@@ -50,7 +54,13 @@ struct IndexFileDamageTests {
 
     /// Whether every record that is asked for by name is right, or the damage is told.
     private func recordProblem(_ store: SmallStore) throws -> String? {
-        let snapshot = try store.open().snapshot()
+        let container: Container
+        do {
+            container = try store.open()
+        } catch EngineError.journal(.damaged(let damage)) where damage.file.hasPrefix("index-") {
+            return nil
+        }
+        let snapshot = container.snapshot()
         for (user, database) in zip(StoreAnswers.users, expected.databases) {
             for record in database.zones.values.flatMap(\.records) {
                 do throws(StoreError) {

@@ -53,6 +53,7 @@ struct StoreRunTests {
         }
         // What the campaign is for.
         if Self.seeds >= 100 { #expect(tally.changes >= 1_000_000) }
+        if Self.seeds >= 200 { #expect(tally.compactions >= 5_000) }
     }
 }
 
