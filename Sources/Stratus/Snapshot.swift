@@ -31,7 +31,8 @@ public final class Snapshot: Sendable {
 
     deinit { container.published.release(point) }
 
-    /// Where the journal ended, as an offset; of an earlier state, right behind its last entry.
+    /// Where the journal ended, as an offset; of an earlier state, right behind its last entry or, where
+    /// that is kept no more, at the mark or the floor of the history that it is kept for.
     public var offset: UInt64 { point.rawValue }
 
     /// The public database, read by `user` or, where that is nil, by an anonymous caller.

@@ -89,7 +89,4 @@ package enum Checksum {
     @inlinable package static func < (left: Hash128, right: Hash128) -> Bool {
         (left.high, left.low) < (right.high, right.low)
     }
-
-    /// Half of it tells them apart.
-    @inlinable package func hash(into hasher: inout Hasher) { hasher.combine(low) }
 }

@@ -1,5 +1,11 @@
 package import StratusFiles
 
+/// Which way a cursor goes.
+package enum IndexDirection: Sendable {
+    case forward
+    case backward
+}
+
 /// What an index says of the keys of a range at a point, one key after the other.
 ///
 /// After an error of ``next()`` nothing has moved: where memory alone could not answer, the same call in the

@@ -159,8 +159,8 @@ extension IndexKey {
     /// Whether it says something of a partition as a whole.
     var isOfPartition: Bool { isPartition || isHorizon }
 
-    /// The first `length` bytes, of which there must be as many.
-    func beginning(_ length: Int) -> IndexKey {
+    /// The first `length` bytes; the key has at least as many.
+    func prefix(_ length: Int) -> IndexKey {
         var key = IndexKey()
         let whole = length / 8
         for word in 0..<whole { key.words[word] = words[word] }
@@ -179,7 +179,7 @@ extension IndexKey {
     }
 
     /// How many bytes at its beginning a key shares with another.
-    func sharedCount(with other: IndexKey) -> Int {
+    func sharedCount(with other: borrowing IndexKey) -> Int {
         let most = min(count, other.count)
         for place in 0..<6 {
             let difference = words[place] ^ other.words[place]
@@ -188,8 +188,8 @@ extension IndexKey {
         return most
     }
 
-    /// Puts `count` bytes behind it, for which there must be room: those from `place` on, behind which eight
-    /// more must lie that may be looked at.
+    /// Appends the `count` bytes from `place` on, for which there must be room. The eight bytes behind them
+    /// must be readable, too.
     mutating func append(_ count: Int, of bytes: Span<UInt8>, at place: Int) {
         let shift = UInt64(self.count & 7) << 3
         var word = self.count >> 3

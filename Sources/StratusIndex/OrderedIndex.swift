@@ -17,7 +17,7 @@ package struct OrderedIndex: Sendable {
     package var dropped: DroppedKeys?
     /// Where tables lie; without one everything stays in memory.
     let store: TableStore?
-    private(set) var active = Memtable()
+    private(set) var active: Memtable
     /// The newest first.
     var frozen: [FrozenMemtable] = []
     /// The newest first.
@@ -40,6 +40,7 @@ package struct OrderedIndex: Sendable {
     /// An empty index, whose tables get numbers from `firstNumber` on.
     package init(in store: TableStore? = nil, firstNumber: UInt64 = 1) {
         self.store = store
+        active = Memtable(store?.groupings ?? KeyGroupings())
         generation = store?.recent.nextGeneration() ?? 0
         nextNumber = firstNumber
     }
@@ -109,8 +110,6 @@ extension OrderedIndex {
         change(IndexEntry(key: key, value: IndexValue(stamp: stamp), flags: .removed))
     }
 
-    private var groupings: KeyGroupings { store?.groupings ?? KeyGroupings() }
-
     private mutating func change(_ entry: IndexEntry) {
         lastStamp = max(lastStamp, entry.stamp)
         active.set(entry, points)
@@ -118,11 +117,11 @@ extension OrderedIndex {
 
     /// Ends a group of changes: what follows belongs to another one. Readers should be given copies
     /// only now, since the changes of an open group are held in a form that is dear to copy.
-    package mutating func endGroup() { active.endGroup(points, groupings) }
+    package mutating func endGroup() { active.endGroup(points) }
 
     /// Ends the active memtable, so that a checkpoint can write it, and begins another.
     package mutating func freeze() {
-        active.endGroup(points, groupings)
+        active.endGroup(points)
         if active.isEmpty { return }
         frozen.insert(FrozenMemtable(active, lastStamp: lastStamp), at: 0)
         active = Memtable(after: active)
@@ -150,7 +149,7 @@ extension OrderedIndex {
     /// Whether a key was set or removed at or behind `stamp`. Memory alone is asked: where changes
     /// from then on have left it, the answer is that it may have been.
     package func mayHaveChanged(_ key: IndexKey, since stamp: UInt64) -> Bool {
-        if leftMemoryThrough >= stamp { return true }
+        if haveChangesLeft(since: stamp) { return true }
         if active.hasEntry(of: key, since: stamp) { return true }
         return frozen.contains {
             $0.lastStamp >= stamp && $0.memtable.hasEntry(of: key, since: stamp)
@@ -159,11 +158,16 @@ extension OrderedIndex {
 
     /// Whether any key of a range was set or removed at or behind `stamp`, likewise.
     package func mayHaveChanged(_ range: Range<IndexKey>, since stamp: UInt64) -> Bool {
-        if leftMemoryThrough >= stamp { return true }
+        if haveChangesLeft(since: stamp) { return true }
         return active.hasEntry(in: range, since: stamp)
             || frozen.contains {
                 $0.lastStamp >= stamp && $0.memtable.hasEntry(in: range, since: stamp)
             }
+    }
+
+    private func haveChangesLeft(since stamp: UInt64) -> Bool {
+        leftMemoryThrough >= stamp || active.lastVanished >= stamp
+            || frozen.contains { $0.memtable.lastVanished >= stamp }
     }
 
     /// Whether a range is a group of keys and none of them is there, at whatever point: it takes much

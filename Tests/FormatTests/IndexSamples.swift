@@ -12,7 +12,7 @@ enum IndexSample {
     static func store(_ storage: any Storage, _ storeID: Hash128 = storeID) -> TableStore {
         TableStore(
             storage, cache: BlockCache(limit: 1 << 20), storeID: storeID,
-            groupings: ProjectionRegistry.store.allKeyspaces.compactMap(\.grouping))
+            groupings: ProjectionRegistry.store.groupings)
     }
 
     /// The index with all its memtables written, as files.

@@ -14,7 +14,7 @@ import Testing
         var index = OrderedIndex(
             in: TableStore(
                 MemoryStorage(), cache: BlockCache(limit: 8 << 20, pinLimit: 1 << 20),
-                storeID: TableFixture.storeID, groupings: []))
+                storeID: TableFixture.storeID, groupings: [:]))
         // In two runs.
         for half in 0..<2 {
             for number in stride(from: half, to: 100_000, by: 2) {

@@ -30,6 +30,19 @@ struct IndexModel {
         return isDropped == true ? nil : last.value
     }
 
+    /// Whether a key is now other than it was before a stamp, since it was set or removed.
+    func differs(_ key: IndexKey, since stamp: UInt64) -> Bool {
+        guard let versions = versions[key],
+            drops[key.uint32(at: 0)]?.contains(where: { $0 >= stamp }) != true
+        else { return false }
+        let isDropped = drops[key.uint32(at: 0)]?.contains { drop in
+            (versions.last?.stamp ?? 0) < drop
+        }
+        if isDropped == true { return false }
+        let before = versions.last { $0.stamp < stamp }
+        return before?.value != versions.last?.value
+    }
+
     /// What is there at a point, in order.
     func entries(
         in range: Range<IndexKey>, at point: UInt64

@@ -14,6 +14,8 @@ struct IndexRun {
     private var head: UInt64 = 1
     private var isObserved = false
     private var held: [UInt64] = []
+    /// The stamps of the last changes of groups.
+    private var groupEnds: [UInt64] = [0]
     private var floor: UInt64?
     /// Outputs of jobs that are not installed yet.
     private var outputs: [IndexJob.Output] = []
@@ -28,10 +30,13 @@ struct IndexRun {
         self.storage = storage
         // From a cache that keeps nothing to one that keeps all.
         cacheLimit = [0, 200_000, 8_000_000][generator.below(3)]
-        index = OrderedIndex(
-            in: TableStore(
-                storage, cache: BlockCache(limit: cacheLimit, pinLimit: cacheLimit / 4),
-                storeID: Self.storeID))
+        index = OrderedIndex(in: Self.tables(storage, cacheLimit))
+    }
+
+    private static func tables(_ storage: any Storage, _ cacheLimit: Int) -> TableStore {
+        TableStore(
+            storage, cache: BlockCache(limit: cacheLimit, pinLimit: cacheLimit / 4),
+            storeID: storeID, groupings: [2: KeyGrouping(prefixLength: 9)])
     }
 
     private mutating func key() -> IndexKey {
@@ -85,12 +90,16 @@ struct IndexRun {
             index.drop(partition: partition, at: stamp)
             model.drop(partition, at: stamp)
         case 81..<84: movePoints()
-        case 84..<87: index.freeze()
+        case 84..<87:
+            index.freeze()
+            groupEnds.append(head)
         case 87..<92: try background()
         case 92 where generator.oneIn(4): try reopen()
         case 93 where generator.oneIn(2): try check()
         // Groups of all sizes, so that layers of all sizes meet.
-        case 94..<97: index.endGroup()
+        case 94..<97:
+            index.endGroup()
+            groupEnds.append(head)
         default: for _ in 0..<4 { try checkOne() }
         }
     }
@@ -135,11 +144,10 @@ struct IndexRun {
         }
         let description = index.description
         index = try OrderedIndex(
-            description: description.span, file: "manifest",
-            in: TableStore(
-                storage, cache: BlockCache(limit: cacheLimit, pinLimit: cacheLimit / 4),
-                storeID: Self.storeID))
+            description: description.span, file: "manifest", in: Self.tables(storage, cacheLimit))
         index.points = NeededPoints(held, floor: floor)
+        // Nobody asks for what changed since an earlier opening.
+        groupEnds = [head]
         #expect(index.description == description)
         #expect(try storage.list().filter { $0 != "writer" } == index.fileNames.sorted())
         for number in index.tableNumbers { try index.verify(number) }
@@ -164,6 +172,29 @@ extension IndexRun {
         }
         #expect(found == model.value(of: key, at: point))
         if found != nil { self.found += 1 }
+        // Behind the end of a group, as readers see it.
+        let stamp = groupEnds[groupEnds.count - 1 - generator.below(min(groupEnds.count, 20))] + 1
+        if model.differs(key, since: stamp) {
+            #expect(index.mayHaveChanged(key, since: stamp))
+            #expect(index.mayHaveChanged(key..<key.next, since: stamp))
+        }
+        try checkGroup(of: key)
+    }
+
+    /// A group that is told to be empty has no key, at whatever point.
+    private mutating func checkGroup(of key: IndexKey) throws {
+        guard key.byte(at: 4) == 2, key.count > 9 else { return }
+        let group = IndexKey().appending(key.uint32(at: 0)).appending(2 as UInt8)
+            .appending(key.uint32(at: 5))
+        let range = group..<group.afterPrefix
+        let isEmpty = try resident { mode throws(IndexError) in
+            try index.isEmptyGroup(range, mode)
+        }
+        if isEmpty {
+            for point in [point(), .max] {
+                #expect(model.entries(in: range, at: point).isEmpty)
+            }
+        }
     }
 
     /// What memory alone could not answer is asked again.

@@ -16,8 +16,8 @@ import Testing
                 storage, cache: BlockCache(limit: 8 << 20, pinLimit: 1 << 20),
                 storeID: TableFixture.storeID,
                 groupings: [
-                    KeyGrouping(keyspace: Self.keyspace, prefixLength: 21),
-                    KeyGrouping(keyspace: 7, prefixLength: 25, keyLength: 41),
+                    Self.keyspace: KeyGrouping(prefixLength: 21),
+                    7: KeyGrouping(prefixLength: 25, keyLength: 41),
                 ]))
     }
 

@@ -13,10 +13,11 @@ import Testing
             let points = NeededPoints(listed, marks: marks, floor: floor)
             let start = UInt64(generator.below(30))
             let end = start + UInt64(generator.below(10))
-            let isSeen = (start..<end).contains { point in
+            let first = (start..<end).first { point in
                 (listed + marks).contains(point) || floor.map { point >= $0 } ?? false
             }
-            #expect(points.isNeeded(from: start, replacedAt: end) == isSeen)
+            #expect(points.isNeeded(from: start, replacedAt: end) == (first != nil))
+            #expect(points.first(from: start, before: end) == first)
             // Of what is kept, without what is only listed.
             let kept = (0..<end).last { point in
                 marks.contains(point) || floor.map { point >= $0 } ?? false

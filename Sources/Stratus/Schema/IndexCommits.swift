@@ -169,6 +169,8 @@ struct IndexState: Transaction {
 /// Adds the next records of a zone to an index. One that is saved meanwhile is looked at again.
 struct IndexBuild: Transaction {
     let index: FieldIndex
+    /// Where the index was declared, if nothing was built of it but by this walk; nil: some may be there.
+    let declared: JournalOffset?
     let start: RecordPage.Cursor
 
     struct End: Sendable {
@@ -195,16 +197,18 @@ struct IndexBuild: Transaction {
             return draft
         }
         draft.readSet.append(.zoneNumber(start.zone))
-        let prefix = KeySpace.types.key(zone: zone.number).appending(index.type)
         // In the order of the names, as the walk goes on.
-        let (places, next) = try reading.places(prefix, zone.number, from: start, Self.count)
+        let (places, next) = try reading.places(
+            try prefix(in: zone, reading), zone.number, from: start, Self.count)
         var rows = BuiltRowsEntry(index: index.number, records: [])
         var end = End(next: next)
         var found: [IndexedValue: Hash128] = [:]
         var length = 0
         for entry in try reading.entries(places) {
-            let record = try record(of: entry, reading)
-            let isBuilt = try isBuilt(record, in: zone, reading)
+            let (head, cursor) = try entry.recordHead()
+            if head.type != index.type { continue }
+            let record = try record(of: entry, head, at: cursor, reading)
+            let isBuilt = try isBuilt(record, of: entry, head, in: zone, reading)
             if !isBuilt { length += record.lengthInBytes }
             // The others go into the next step; one record always fits, as its own entry did.
             if length > context.payloadLimit / 2, !rows.records.isEmpty {
@@ -232,10 +236,20 @@ struct IndexBuild: Transaction {
         return draft
     }
 
+    /// What is walked through: all records of the zone, whose rows say where they lie, or those of the
+    /// type, each of which is looked for, where these are few of all.
+    private func prefix(
+        in zone: ZonePlace, _ reading: StoreReading
+    ) throws(EngineError) -> IndexKey {
+        let all = KeySpace.records.key(zone: zone.number)
+        let ofType = KeySpace.types.key(zone: zone.number).appending(index.type)
+        let count = try reading.estimatedCount(ofType.asPrefix)
+        return try count >= reading.estimatedCount(all.asPrefix) / 4 ? all : ofType
+    }
+
     private func record(
-        of entry: JournalEntry, _ reading: StoreReading
+        of entry: JournalEntry, _ head: RecordHead, at cursor: ByteCursor, _ reading: StoreReading
     ) throws(EngineError) -> BuiltRowsEntry.Record {
-        let (head, cursor) = try entry.recordHead()
         let fields = try reading.fields(of: entry, head, at: cursor)
         let name = Hash128(
             entry.bytes.span.extracting(head.name), seed: reading.identity.secret)
@@ -250,8 +264,14 @@ struct IndexBuild: Transaction {
 
     /// Whether all rows of a record are there already.
     private func isBuilt(
-        _ record: BuiltRowsEntry.Record, in zone: ZonePlace, _ reading: StoreReading
+        _ record: BuiltRowsEntry.Record, of entry: JournalEntry, _ head: RecordHead,
+        in zone: ZonePlace, _ reading: StoreReading
     ) throws(EngineError) -> Bool {
+        if let declared, !record.values.isEmpty {
+            if entry.offset < declared { return false }
+            // The entry of a record that was not there before says all rows.
+            if head.previous == .none { return true }
+        }
         for value in record.values {
             let key = IndexKey.declared(zone.number, index.number, value)
             if try reading.value(key.appending(record.name)) == nil { return false }

@@ -1,4 +1,5 @@
 internal import StratusEngine
+internal import StratusJournal
 internal import StratusLanguage
 
 /// An index on fields of a record type: with it a query finds its records without looking at all of
@@ -134,7 +135,7 @@ extension Container {
             guard case .done(let index as FieldIndex)? = declared.draft.results.first else {
                 throw .refused(.internalError, "the index was not declared")
             }
-            try await build(index)
+            try await build(index, declared: declared.start)
             return try described(index.number)
         }
     }
@@ -185,7 +186,10 @@ extension Container {
         return index
     }
 
-    private nonisolated(nonsending) func build(_ index: FieldIndex) async throws(EngineError) {
+    /// `declared` says where the index was, if nothing was built of it yet.
+    private nonisolated(nonsending) func build(
+        _ index: FieldIndex, declared: JournalOffset? = nil
+    ) async throws(EngineError) {
         if index.state == .complete { return }
         let zoneCount = reading.zoneCount
         var duplicates: [StoreError] = []
@@ -194,7 +198,8 @@ extension Container {
             var next: RecordPage.Cursor? = RecordPage.Cursor(zone: zone + 1, high: 0, low: 0)
             while let cursor = next {
                 if Task.isCancelled { throw .cancelled }
-                let step = try await engine().commit(IndexBuild(index: index, start: cursor))
+                let step = try await engine().commit(
+                    IndexBuild(index: index, declared: declared, start: cursor))
                 guard case .done(let end as IndexBuild.End)? = step.draft.results.first else {
                     throw .refused(.internalError, "the index was not built")
                 }

@@ -115,7 +115,7 @@ extension ProjectionRegistry {
     ) -> TableStore {
         TableStore(
             storage, cache: cache, storeID: StoreIdentity(manifest).idBits,
-            groupings: allKeyspaces.compactMap(\.grouping),
+            groupings: groupings,
             recentLimit: recentLimit)
     }
 }

@@ -11,15 +11,16 @@ extension KeySpace {
     /// The rows of declared indexes. The first word of a row is 1 where the row was built for a record
     /// that was there before the index, otherwise 0.
     package static var declared: KeySpace {
-        KeySpace(7, "declared", names: .built, isRestated: true, groups: .ofDigest)
+        KeySpace(7, "declared", names: .built, isRestated: true, groups: .ofValue)
     }
     /// The last change of any index, at one key.
     package static var indexes: KeySpace { KeySpace(30, "indexes", names: .elsewhere) }
 }
 
-extension KeySpace.Groups {
-    /// The rows with one value of 16 bytes, which in all rows of an index are equally long.
-    fileprivate static let ofDigest = KeySpace.Groups(prefixLength: 25, keyLength: 41)
+extension KeyGrouping {
+    /// The rows that have one value of 16 bytes: those of a unique index, or of one on several fields that
+    /// ends with a hash. The values of an index are equally long.
+    fileprivate static let ofValue = KeyGrouping(prefixLength: 25, keyLength: 41)
 }
 
 extension IndexTable {

@@ -19,15 +19,8 @@ package struct KeySpace: Sendable {
     package let isRestated: Bool
     /// Whether copies of the store, and archives, are made without it and the entries that it names.
     package let staysWithStore: Bool
-    /// Which of its keys form groups, of which it is told at little cost that there is none.
-    package let groups: Groups?
-
-    /// Keys that begin with as many of the same bytes.
-    package struct Groups: Sendable {
-        let prefixLength: Int
-        /// Of the keys that are in groups; nil: all are.
-        var keyLength: Int?
-    }
+    /// How its keys form groups, of which it is told at little cost that there is none.
+    package let groups: KeyGrouping?
 
     /// What the stamp of a row says: the entry that the row came with. Is that needed as long as the
     /// row is?
@@ -57,7 +50,7 @@ package struct KeySpace: Sendable {
 
     package init(
         _ number: UInt8, _ name: String, names: Naming = .entries, mayComeBack: Bool = false,
-        isRestated: Bool = false, staysWithStore: Bool = false, groups: Groups? = nil
+        isRestated: Bool = false, staysWithStore: Bool = false, groups: KeyGrouping? = nil
     ) {
         rawValue = number
         self.name = name
@@ -70,13 +63,6 @@ package struct KeySpace: Sendable {
 
     package func key(zone: UInt32 = 0) -> IndexKey {
         IndexKey(partition: zone, keyspace: rawValue)
-    }
-
-    package var grouping: KeyGrouping? {
-        groups.map {
-            KeyGrouping(
-                keyspace: rawValue, prefixLength: $0.prefixLength, keyLength: $0.keyLength)
-        }
     }
 
     /// All keys of the keyspace in `zone`.

@@ -11,9 +11,9 @@ extension KeySpace {
     }
 }
 
-extension KeySpace.Groups {
-    /// The keys that begin with one hash.
-    fileprivate static let ofHash = KeySpace.Groups(prefixLength: 21)
+extension KeyGrouping {
+    /// The keys that begin with one name hash.
+    fileprivate static let ofHash = KeyGrouping(prefixLength: 21)
 }
 
 extension IndexKey {

@@ -41,6 +41,13 @@ package struct ProjectionRegistry: Sendable {
 
     /// All kinds of entries, in the order of their numbers.
     package var forms: [EntryForm] { kinds.compactMap(\.form).filter(\.kind.isEntry) }
+    /// How keys form groups, by their keyspaces.
+    package var groupings: [UInt8: KeyGrouping] {
+        var groupings: [UInt8: KeyGrouping] = [:]
+        for keyspace in allKeyspaces { groupings[keyspace.rawValue] = keyspace.groups }
+        return groupings
+    }
+
     /// All keyspaces, in the order of their numbers.
     package var allKeyspaces: [KeySpace] {
         keyspaces.compactMap(\.self)

@@ -21,8 +21,11 @@ final class GradualMerge: Sendable {
                 merge: LayerMerge(layers[0].entries, over: layers[1...], points),
                 summary: LayerSummary(
                     mostEntries: layers.reduce(0) { $0 + $1.entries.count },
-                    mostGroups: layers.reduce(0) { $0 + $1.groupCount }, groupings)))
+                    mostGroups: layers.reduce(0) { $0 + $1.mostGroups }, groupings)))
     }
+
+    /// The greatest stamp of a change of which nothing is left so far.
+    var lastVanished: UInt64 { state.withLock { $0.merge.lastVanished } }
 
     /// Goes on by so many entries; returns the layer when it is made.
     func advance(by count: Int) -> MemtableLayer? {

@@ -1,11 +1,12 @@
 /// The newest entries of the index.
 ///
 /// The group at hand fills a small tree of its own. When it ends it becomes a layer, a sorted array
-/// that never changes, and layers of similar size are merged, four at a time. So a reader holds a few references,
-/// and the writer copies nothing because a reader holds it: with one large tree, copying the nodes
-/// that readers shared cost more than the rest of a save. Large layers are merged step by step with
+/// that never changes, and layers of similar size are merged, four at a time. So a reader holds a few
+/// references, and the writer copies nothing because a reader holds it: with one large tree, copying the
+/// nodes that readers shared cost more than the rest of a save. Large layers are merged step by step with
 /// the groups that follow, since a commit would have to wait for milliseconds otherwise.
 struct Memtable: Sendable {
+    private let groupings: KeyGroupings
     private var filling = MemtableTree()
     /// The newest first.
     private var layers: [MemtableLayer] = []
@@ -14,18 +15,21 @@ struct Memtable: Sendable {
     private var layerBytes = 0
     private var layerCount = 0
     private var layerDropCount = 0
-    /// Layers of so many entries stay as they are: a checkpoint will soon merge all.
-    private let largeLayer: Int
+    /// The greatest stamp of a change of which nothing is left: of a removal that went with what it removed.
+    private(set) var lastVanished: UInt64 = 0
+    /// How many entries the memtable before had when it was ended; nil: there was none.
+    private let expectedCount: Int?
 
-    init() { largeLayer = .max }
-
-    /// One that will become about as large as `previous` was.
-    init(after previous: Memtable) {
-        largeLayer = max(previous.count / Self.mostLargeLayers, Self.mostAtOnce)
+    init(_ groupings: KeyGroupings) {
+        self.groupings = groupings
+        expectedCount = nil
     }
 
-    /// About so many large layers are looked through.
-    private static let mostLargeLayers = 12
+    /// One that will become about as large as `previous` is.
+    init(after previous: Memtable) {
+        groupings = previous.groupings
+        expectedCount = previous.count
+    }
 
     var isEmpty: Bool { filling.isEmpty && layers.isEmpty }
     var count: Int { filling.count + layerCount }
@@ -39,12 +43,12 @@ struct Memtable: Sendable {
     mutating func set(_ entry: IndexEntry, _ points: NeededPoints) { filling.set(entry, points) }
 
     /// Ends the group at hand.
-    mutating func endGroup(_ points: NeededPoints, _ groupings: KeyGroupings) {
+    mutating func endGroup(_ points: NeededPoints) {
         if filling.isEmpty { return }
         let count = filling.count
-        addLayer(points, groupings)
+        addLayer(points)
         advanceMerges(by: max(Self.leastStep, count * Self.stepsPerEntry))
-        startMerge(points, groupings)
+        startMerge(points)
         layerBytes = layers.reduce(0) { $0 + $1.bytes }
         layerCount = layers.reduce(0) { $0 + $1.entries.count }
         layerDropCount = layers.reduce(0) { $0 + $1.dropCount }
@@ -54,26 +58,31 @@ struct Memtable: Sendable {
     /// step by step.
     private static let mostAtOnce = 4096
     private static let mostAtOncePerEntry = 8
-    /// A merge has at most four times as many entries as have to come before the next of its tier is due.
+    /// A merge should be done before many more layers of its tier have come.
     private static let stepsPerEntry = 4
     private static let leastStep = 256
 
-    /// Makes a layer of the group, together with those that are due to be merged with it, as far as they
-    /// are small.
-    private mutating func addLayer(_ points: NeededPoints, _ groupings: KeyGroupings) {
+    /// Makes a layer of the group, together with smaller ones behind it and with those that are due to be
+    /// merged with it, as far as that is little work.
+    private mutating func addLayer(_ points: NeededPoints) {
         var newest = filling.entries
         filling = MemtableTree()
         let most = max(Self.mostAtOnce, newest.count * Self.mostAtOncePerEntry)
         var mergedCount = 0
         while true {
-            let count = MergePolicy.layers.countToMerge(1 + freeCount - mergedCount) { place in
+            let free = layers[mergedCount..<freeCount]
+            let due = MergePolicy.layers.countToMerge(1 + free.count) { place in
                 place == 0 ? newest.count : layers[mergedCount + place - 1].entries.count
             }
-            guard count > 1 else { break }
-            let merged = layers[mergedCount..<mergedCount + count - 1]
-            guard merged.reduce(newest.count, { $0 + $1.entries.count }) <= most else { break }
-            newest = LayerMerge.entries(newest, over: merged, points)
-            mergedCount += count - 1
+            let smaller = free.prefix { $0.entries.count < newest.count / 4 }.count
+            let merged = free.prefix(max(smaller, due - 1))
+            let size = merged.reduce(newest.count) { $0 + $1.entries.count }
+            guard !merged.isEmpty, size <= most else { break }
+            var merge = LayerMerge(newest, over: merged, points)
+            merge.advance(by: .max)
+            newest = merge.entries
+            lastVanished = max(lastVanished, merge.lastVanished)
+            mergedCount += merged.count
         }
         // Made anew, since readers hold the list.
         var kept: [MemtableLayer] = []
@@ -83,8 +92,17 @@ struct Memtable: Sendable {
         layers = kept
     }
 
+    /// Layers of so many entries stay as they are: a checkpoint will soon merge all. There are about a dozen
+    /// of them, also where the memtable becomes larger than the one before.
+    private var largeLayer: Int {
+        expectedCount.map { max($0, layerCount, Self.mostAtOnce * Self.mostLarge) / Self.mostLarge }
+            ?? .max
+    }
+    private static let mostLarge = 12
+
     /// How many of the newest layers may be merged, and are not yet.
     private var freeCount: Int {
+        let largeLayer = largeLayer
         let end = layers.firstIndex { layer in
             layer.entries.count >= largeLayer || merges.contains { $0.layers[0] === layer }
         }
@@ -95,13 +113,14 @@ struct Memtable: Sendable {
         for merge in merges {
             guard let layer = merge.advance(by: count) else { continue }
             merges.removeAll { $0 === merge }
+            lastVanished = max(lastVanished, merge.lastVanished)
             guard let place = layers.firstIndex(where: { $0 === merge.layers[0] }) else { continue }
             layers.replaceSubrange(
                 place..<place + merge.layers.count, with: layer.entries.isEmpty ? [] : [layer])
         }
     }
 
-    private mutating func startMerge(_ points: NeededPoints, _ groupings: KeyGroupings) {
+    private mutating func startMerge(_ points: NeededPoints) {
         let count = MergePolicy.layers.countToMerge(freeCount) { layers[$0].entries.count }
         if count > 1 { merges.append(GradualMerge(Array(layers[..<count]), points, groupings)) }
     }
@@ -137,7 +156,7 @@ struct Memtable: Sendable {
     func mayHold(_ group: Range<IndexKey>) -> Bool {
         let hash = group.lowerBound.layerHash
         if layers.contains(where: { $0.holds(group, hash: hash) }) { return true }
-        return !filling.isEmpty && isFilling(group, since: 0)
+        return !filling.isEmpty && fillingHasEntry(in: group, since: 0)
     }
 
     /// The same of any key of a range.
@@ -150,10 +169,11 @@ struct Memtable: Sendable {
                 return true
             }
         }
-        return isFilling(range, since: stamp)
+        return fillingHasEntry(in: range, since: stamp)
     }
 
-    private func isFilling(_ range: Range<IndexKey>, since stamp: UInt64) -> Bool {
+    /// The same of the group at hand alone.
+    private func fillingHasEntry(in range: Range<IndexKey>, since stamp: UInt64) -> Bool {
         func isChange(_ entry: IndexEntry) -> Bool { entry.stamp >= stamp }
         var position = IndexPosition(range.lowerBound)
         while let (entries, place) = filling.leaf(from: position) {

@@ -4,8 +4,8 @@ final class MemtableLayer: Sendable {
     let dropCount: Int
     /// No entry's stamp is greater.
     let greatestStamp: UInt64
-    /// How many groups of keys there are, if they are known.
-    let groupCount: Int
+    /// There are no more groups of keys.
+    let mostGroups: Int
     /// Nil where searching the few entries is as fast.
     private let directory: LayerDirectory?
 
@@ -25,7 +25,7 @@ final class MemtableLayer: Sendable {
         self.entries = entries
         dropCount = summary.dropCount
         greatestStamp = summary.greatestStamp
-        groupCount = summary.groupCount
+        mostGroups = summary.mostGroups
         directory = summary.directory
     }
 
@@ -65,7 +65,8 @@ final class MemtableLayer: Sendable {
 struct LayerSummary {
     private(set) var dropCount = 0
     private(set) var greatestStamp: UInt64 = 0
-    private(set) var groupCount = 0
+    /// Of the entries that were added, where these are many.
+    private(set) var mostGroups = 0
     private(set) var directory: LayerDirectory?
     private let groupings: KeyGroupings
     /// How many entries were added.
@@ -78,7 +79,7 @@ struct LayerSummary {
         if mostEntries > Self.fewEntries {
             directory = LayerDirectory(mostEntries: mostEntries, mostKeys: mostEntries + mostGroups)
         } else {
-            groupCount = mostGroups
+            self.mostGroups = mostGroups
         }
     }
 
@@ -91,7 +92,7 @@ struct LayerSummary {
             greatestStamp = max(greatestStamp, entries[place].stamp)
         }
         self.greatestStamp = greatestStamp
-        groupCount += directory?.add(entries, count..<end, groupings) ?? 0
+        mostGroups += directory?.add(entries, count..<end, groupings) ?? 0
         count = end
     }
 }

@@ -23,8 +23,8 @@ struct EntryMerger {
             try sources[merger.count].next(direction, reading, into: &stretch)
             merger.add(stretch)
         }
-        if merger.leadingHasEnded {
-            try sources[merger.leader].next(direction, reading, into: &merger.leading)
+        if merger.firstHasEnded {
+            try sources[merger.first].next(direction, reading, into: &merger.firstStretch)
         }
         return merger.settle()
     }
@@ -45,13 +45,16 @@ struct EntryMerger {
     mutating func countBlock(
         below limit: IndexKey, after last: IndexKey, _ reading: Reading
     ) throws(IndexError) -> (count: Int, last: IndexKey)? {
-        guard merger.leadingHasEnded else { return nil }
-        return try sources[merger.leader].countBlock(
-            before: merger.challenger, below: limit, after: last, reading)
+        guard merger.firstHasEnded else { return nil }
+        return try sources[merger.first].countBlock(
+            before: merger.secondPosition, below: limit, after: last, reading)
     }
 }
 
 /// A part of a memtable or a run, read a stretch of entries at a time.
+///
+/// One of the three is there until its end. No enumeration: a cursor is changed in its place, since a copy
+/// would count references.
 struct EntrySource {
     private var layer: MemtableLayer?
     private var position: IndexPosition
@@ -84,7 +87,6 @@ struct EntrySource {
     mutating func next(
         _ direction: IndexDirection, _ reading: Reading, into stretch: inout EntryStretch
     ) throws(IndexError) {
-        // In place: a copy of a cursor would count references.
         if run != nil {
             try run?.next(reading, into: &stretch.entries)
             stretch.place = direction == .forward ? 0 : stretch.entries.count - 1

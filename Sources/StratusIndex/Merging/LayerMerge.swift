@@ -7,24 +7,18 @@ struct LayerMerge {
     /// So far.
     private(set) var entries: [IndexEntry] = []
 
-    /// The newest first. What `points` do not need goes, also where some are no longer needed before the
-    /// end.
+    /// The newest first. What `points` do not need is left out; they are those of the beginning, also
+    /// where fewer are needed at the end.
     init(_ newest: [IndexEntry], over layers: ArraySlice<MemtableLayer>, _ points: NeededPoints) {
-        sieve = VersionSieve(points, isOldest: false)
+        sieve = VersionSieve(points, isOldest: false, joinsRemovals: false)
         merger = StretchMerger(.forward, capacity: 1 + layers.count)
         merger.add(EntryStretch(entries: newest))
         for layer in layers { merger.add(EntryStretch(entries: layer.entries)) }
         entries.reserveCapacity(layers.reduce(newest.count) { $0 + $1.entries.count })
     }
 
-    /// Of all of it.
-    static func entries(
-        _ newest: [IndexEntry], over layers: ArraySlice<MemtableLayer>, _ points: NeededPoints
-    ) -> [IndexEntry] {
-        var merge = LayerMerge(newest, over: layers, points)
-        merge.advance(by: .max)
-        return merge.entries
-    }
+    /// The greatest stamp of a change of which nothing is left.
+    var lastVanished: UInt64 { sieve.lastVanished }
 
     /// Takes so many entries more, or all that are left.
     mutating func advance(by count: Int) {

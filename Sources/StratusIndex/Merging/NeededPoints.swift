@@ -23,6 +23,16 @@ package struct NeededPoints: Sendable {
         return listed.hasAny(from: start, before: end) || marks.hasAny(from: start, before: end)
     }
 
+    /// The first point that is needed from `start` on and before `end`; nil where there is none.
+    package func first(from start: UInt64, before end: UInt64) -> UInt64? {
+        let points = [listed, marks].compactMap { points in
+            let place = points.place(of: start)
+            return place < points.count ? points[place] : nil
+        }
+        let first = (points + [floor.map { max(start, $0) }].compactMap(\.self)).min()
+        return first.flatMap { $0 < end ? $0 : nil }
+    }
+
     /// These points and another one.
     package func adding(_ point: UInt64) -> NeededPoints {
         NeededPoints(listed + [point], marks: marks, floor: floor)

@@ -1,9 +1,3 @@
-/// Which way a cursor goes.
-package enum IndexDirection: Sendable {
-    case forward
-    case backward
-}
-
 /// Entries in their order, in one array, and which of them is next.
 struct EntryStretch: Sendable {
     var entries: [IndexEntry] = []
@@ -24,8 +18,9 @@ struct EntryStretch: Sendable {
         let held = entries
         let entries = held.span
         repeat {
-            guard try body(entries[place]) else { return }
+            let goesOn = try body(entries[place])
             place += 1
+            guard goesOn else { return }
             if let end, place < entries.count, !entries[place].precedes(end) { return }
         } while place < entries.count
     }
@@ -37,9 +32,9 @@ struct EntryStretch: Sendable {
 struct StretchMerger: Sendable {
     private let direction: IndexDirection
     private var stretches: [EntryStretch] = []
-    /// The numbers of those that have entries left, in the order of these. The first one may have moved
-    /// since.
+    /// The numbers of those that have entries left, in the order of their next entries.
     private var order: [Int] = []
+    /// Whether the first of them went on since it was put in order.
     private var hasMoved = false
 
     /// `capacity` is the number of stretches to come.
@@ -63,19 +58,19 @@ struct StretchMerger: Sendable {
     var current: IndexEntry { stretches[order[0]].current }
 
     /// Which stretch that is of, or was before it moved, counted as they were added.
-    var leader: Int { order[0] }
+    var first: Int { order[0] }
 
     /// What it has.
-    var leading: EntryStretch {
+    var firstStretch: EntryStretch {
         get { stretches[order[0]] }
         _modify { yield &stretches[order[0]] }
     }
 
     /// Whether all of it was given.
-    var leadingHasEnded: Bool { hasMoved && !stretches[order[0]].hasCurrent }
+    var firstHasEnded: Bool { hasMoved && !stretches[order[0]].hasCurrent }
 
     /// Where the next entry of all others stands.
-    var challenger: IndexPosition? {
+    var secondPosition: IndexPosition? {
         order.count > 1 ? stretches[order[1]].current.position : nil
     }
 
@@ -91,7 +86,7 @@ struct StretchMerger: Sendable {
         _ body: (borrowing IndexEntry) throws(Failure) -> Bool
     ) throws(Failure) {
         hasMoved = true
-        try stretches[order[0]].visit(before: challenger, body)
+        try stretches[order[0]].visit(before: secondPosition, body)
     }
 
     /// Finds what is next; returns whether there is anything.

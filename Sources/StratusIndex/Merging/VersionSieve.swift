@@ -1,4 +1,4 @@
-/// Lets through the entries that a run must keep, when several are merged into it.
+/// Lets through the entries that must be kept when runs, or layers of a memtable, are merged.
 ///
 /// Entries are given in order: the drops of a partition before its keys, of a key the newest
 /// first. The last one kept is held back until it is known what of its key stands behind it.
@@ -6,10 +6,15 @@ struct VersionSieve {
     private let points: NeededPoints
     /// Nothing older than what is merged exists.
     private let isOldest: Bool
-    /// Of the key that is being looked at, as far as anything of it is kept, the last entry that is.
+    /// Whether of two removals in a row the older one stands for both. In memory it does not: there
+    /// the newest entry of a key tells when it was changed last.
+    private let joinsRemovals: Bool
+    /// The last entry of the key at hand that is kept; where none is, any of its entries.
     private var last = IndexEntry(key: IndexKey(), words: [0, 0, 0])
     /// Whether that is held back.
     private var isHeld = false
+    /// The greatest stamp of a removal that went with all that it removed.
+    private(set) var lastVanished: UInt64 = 0
     /// The stamp of the last entry of the key: there it replaced what is older.
     private var replacedAt: UInt64 = 0
     /// The stamps of the partition's drops, the newest first.
@@ -20,9 +25,13 @@ struct VersionSieve {
     /// Those of entries with such a stamp or a greater one are not known yet.
     private let horizonLimit: UInt64
 
-    init(_ points: NeededPoints, isOldest: Bool, horizonsBefore limit: UInt64 = .max) {
+    init(
+        _ points: NeededPoints, isOldest: Bool, joinsRemovals: Bool = true,
+        horizonsBefore limit: UInt64 = .max
+    ) {
         self.points = points
         self.isOldest = isOldest
+        self.joinsRemovals = joinsRemovals
         horizonLimit = limit
     }
 
@@ -47,8 +56,8 @@ struct VersionSieve {
             return
         }
         if isHeld {
-            // Of two removals in a row the older one says it all.
-            let areRemovals = isRemoval(last) ? isRemoval(entry) : false
+            // Not `&&`: what is borrowed cannot be captured.
+            let areRemovals = joinsRemovals && isRemoval(last) ? isRemoval(entry) : false
             if !areRemovals || last.key.isPartition { try keep(last) }
         }
         last = copy entry
@@ -87,7 +96,7 @@ struct VersionSieve {
         }
     }
 
-    /// Where an entry with this stamp was dropped, if that was before it was replaced, or else the latter.
+    /// The stamp of the drop that ended an entry, or of what replaced it, whichever came first.
     private func drop(of stamp: UInt64, before replacedAt: UInt64?) -> UInt64? {
         guard let drop = drops.last(where: { $0 > stamp }) else { return replacedAt }
         return min(replacedAt ?? drop, drop)
@@ -100,6 +109,11 @@ struct VersionSieve {
 
     private mutating func becomeFresh() {
         guard isHeld else { return }
-        if last.flags.contains(.removed) { isHeld = false } else { last.flags.insert(.fresh) }
+        if last.flags.contains(.removed) {
+            isHeld = false
+            lastVanished = max(lastVanished, last.stamp)
+        } else {
+            last.flags.insert(.fresh)
+        }
     }
 }

@@ -8,7 +8,7 @@ struct BlockBuilder {
     private var ranges = ColumnRanges()
     /// In bytes, with the checksum.
     private let limit: Int
-    /// So many entries fit, whatever they are.
+    /// As many entries of the greatest length fit.
     private let sureCount: Int
     private var bytes: [UInt8]
 

@@ -75,7 +75,7 @@ struct TableBuilder {
         let held = data.entries
         let entries = held.span
         for place in entries.indices {
-            // Any key is another one than the empty key.
+            // No key is empty.
             let before = place > 0 ? entries[place - 1].key : last?.key ?? IndexKey()
             if before == entries[place].key { continue }
             hashes.append(entries[place].key.filterHash)

@@ -22,7 +22,7 @@ enum TableFormat {
     /// The entries of a table that is full: a block ends where one more does not fit.
     static let entriesOfFullTable = blocksPerTable * (leastEntries(ofBlock: blockLimit) - 1)
 
-    /// So many entries fit into a block of that length, whatever they are.
+    /// How many entries of the greatest length fit into a block of that length.
     static func leastEntries(ofBlock length: Int) -> Int {
         (length - BlockLayout.headLength - IndexKey.limit - checksumLength) / longestEntry
     }

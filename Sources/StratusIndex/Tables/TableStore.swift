@@ -12,7 +12,7 @@ package final class TableStore: Sendable {
     /// `recentLimit` is what entries that were found lately may take, in bytes.
     package init(
         _ storage: any Storage, cache: BlockCache, storeID: Hash128,
-        groupings: [KeyGrouping] = [], recentLimit: Int = 0
+        groupings: [UInt8: KeyGrouping] = [:], recentLimit: Int = 0
     ) {
         recent = RecentEntries(limit: recentLimit)
         self.storage = storage

@@ -53,11 +53,11 @@ struct IndexFileDamageTests {
     }
 
     /// Whether every record that is asked for by name is right, or the damage is told.
-    private func recordProblem(_ store: SmallStore) throws -> String? {
+    private func recordProblem(_ store: SmallStore, of name: String) throws -> String? {
         let container: Container
         do {
             container = try store.open()
-        } catch EngineError.journal(.damaged(let damage)) where damage.file.hasPrefix("index-") {
+        } catch EngineError.journal(.damaged(let damage)) where damage.file == name {
             return nil
         }
         let snapshot = container.snapshot()
@@ -93,7 +93,7 @@ struct IndexFileDamageTests {
                 case .wrong(let what): problems.append("\(name), \(byte): \(what)")
                 }
                 damaged.disk.killProcesses()
-                if byte % 10 == 0, let problem = try recordProblem(damaged) {
+                if byte % 10 == 0, let problem = try recordProblem(damaged, of: name) {
                     problems.append("\(name), \(byte): \(problem)")
                 }
             }

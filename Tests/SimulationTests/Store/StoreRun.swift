@@ -361,11 +361,12 @@ extension StoreRun {
         policyStart = old.floor ?? before
         try await container.setHistoryPolicy(new)
         // A thread of the store's own may have ended a group in between.
-        if old.floor == nil, new == .everything, let floor = try await container.history().floor {
-            if !(before...container.snapshot().offset).contains(floor) {
+        if old.floor == nil, let floor = try await container.history().floor {
+            if (before...container.snapshot().offset).contains(floor) {
+                policyStart = floor
+            } else if new == .everything {
                 problems.append("a policy set at \(before) begins at \(floor)")
             }
-            policyStart = floor
         }
         policy = new
         tally.policies += 1

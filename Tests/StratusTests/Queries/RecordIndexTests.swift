@@ -301,6 +301,47 @@ import Testing
         try await container.close()
     }
 
+    @Test
+    func `an index gets each record of its type once, many or few of all, also saved meanwhile`()
+        async throws
+    {
+        let (container, database) = try await makeDatabase()
+        func memo(_ number: Int) -> Record {
+            var record = Record(recordType: "Memo", recordID: noteID("m\(number)"))
+            record["number"] = .int64(Int64(number))
+            return record
+        }
+        func save(_ numbers: Range<Int>, _ text: String) async throws {
+            for start in stride(from: numbers.lowerBound, to: numbers.upperBound, by: 100) {
+                let records = (start..<min(start + 100, numbers.upperBound)).map { number in
+                    note("r\(number)", ["number": .int64(Int64(number)), "text": .string(text)])
+                }
+                try await database.saveAll(records, savePolicy: .allKeys)
+            }
+        }
+        try await save(0..<3000, "before")
+        try await database.saveAll((0..<40).map(memo))
+        // So that it can be told which records are many.
+        try await container.checkpoint()
+        async let building = container.addIndex(on: "number", of: "Note", .queryable)
+        // Those that were there keep their rows, new ones state theirs.
+        for round in 0..<10 {
+            try await save(round * 300..<round * 300 + 100, "meanwhile \(round)")
+            try await save(3000 + round * 50..<3050 + round * 50, "new")
+        }
+        _ = try await building
+        try await container.addIndex(on: "number", of: "Memo", .queryable)
+        let all = try await database.allRecords(matching: noteQuery("number >= 0"))
+        #expect(all.count == 3500)
+        let memos = Query(recordType: "Memo", predicate: try .init("number BETWEEN {10, 19}"))
+        #expect(try await database.explanation(of: memos).index != nil)
+        #expect(try await recordNames(memos, in: database) == (10..<20).map { "m\($0)" })
+        try await container.maintenance.erase()
+        let keyspaces = try await container.indexStatistics().keyspaces
+        #expect(keyspaces.first { $0.name == "declared" }?.entries == 3540)
+        try await container.close()
+    }
+
     @Test(arguments: [true, false])
     func `a page of an order is read from its index, ties and missing values too`(
         ascending: Bool
