@@ -20,14 +20,11 @@ package struct KeyGrouping: Sendable {
 
 /// Those of all keyspaces.
 struct KeyGroupings: Sendable {
-    private let groupings: [UInt8: KeyGrouping]
-    /// A bit for each keyspace below 64 that has one: most keys are of none of these.
-    private let keyspaces: UInt64
+    /// A place for each keyspace: most have none, and each key that is written asks.
+    private let groupings: [KeyGrouping?]
 
     init(_ groupings: [UInt8: KeyGrouping] = [:]) {
-        precondition(groupings.keys.allSatisfy { $0 < 64 })
-        self.groupings = groupings
-        keyspaces = groupings.keys.reduce(0) { $0 | 1 << UInt64($1) }
+        self.groupings = (0...UInt8.max).map { groupings[$0] }
     }
 
     /// Whether a key is of a group.
@@ -39,19 +36,19 @@ struct KeyGroupings: Sendable {
     @inline(__always)
     func group(begunBy key: borrowing IndexKey, after before: borrowing IndexKey) -> IndexKey? {
         guard let grouping = grouping(of: key) else { return nil }
-        let isAlike = key.keyspace == before.keyspace
-        if isAlike, grouping.containsKey(ofLength: before.count) {
-            let shared = key.sharedCount(with: before)
-            if shared >= grouping.prefixLength { return nil }
+        // A prefix has the keyspace.
+        if grouping.containsKey(ofLength: before.count),
+            key.sharedCount(with: before) >= grouping.prefixLength
+        {
+            return nil
         }
         return key.prefix(grouping.prefixLength)
     }
 
     @inline(__always)
     private func grouping(of key: borrowing IndexKey) -> KeyGrouping? {
-        let (keyspace, length) = (key.keyspace, key.count)
-        guard keyspace < 64, keyspaces >> UInt64(keyspace) & 1 != 0,
-            let grouping = groupings[keyspace], grouping.containsKey(ofLength: length)
+        let length = key.count
+        guard let grouping = groupings[Int(key.keyspace)], grouping.containsKey(ofLength: length)
         else { return nil }
         return grouping
     }
@@ -59,7 +56,7 @@ struct KeyGroupings: Sendable {
     /// Whether these are all keys of a group.
     func isGroup(_ range: Range<IndexKey>) -> Bool {
         let first = range.lowerBound
-        return groupings[first.keyspace]?.prefixLength == first.count
+        return groupings[Int(first.keyspace)]?.prefixLength == first.count
             && range.upperBound == first.afterPrefix
     }
 }

@@ -146,7 +146,7 @@ struct IndexRun {
         index = try OrderedIndex(
             description: description.span, file: "manifest", in: Self.tables(storage, cacheLimit))
         index.points = NeededPoints(held, floor: floor)
-        // Nobody asks for what changed since an earlier opening.
+        // No draft is older than the opening.
         groupEnds = [head]
         #expect(index.description == description)
         #expect(try storage.list().filter { $0 != "writer" } == index.fileNames.sorted())

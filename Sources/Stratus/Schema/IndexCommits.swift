@@ -267,7 +267,8 @@ struct IndexBuild: Transaction {
         _ record: BuiltRowsEntry.Record, of entry: JournalEntry, _ head: RecordHead,
         in zone: ZonePlace, _ reading: StoreReading
     ) throws(EngineError) -> Bool {
-        if let declared, !record.values.isEmpty {
+        if record.values.isEmpty { return true }
+        if let declared {
             if entry.offset < declared { return false }
             // The entry of a record that was not there before says all rows.
             if head.previous == .none { return true }

@@ -108,18 +108,11 @@ package final class PublishedState: Sendable {
 
     /// Holds on to an earlier state as ``hold()`` does to the newest; nil where what it needs may
     /// be gone.
-    ///
-    /// It is read at the first point for which it is kept: the index has what it needs there, which a
-    /// compaction may have made to lie behind the last entry that is left of the state.
     package func hold(_ state: PastState) -> (point: JournalOffset, state: StoreState?)? {
         content.withLock { content in
-            if state.end >= content.state.head { return content.hold(state.point) }
-            let last = state.point.previous.rawValue
-            guard let needed = content.points.first(from: last, before: state.end.rawValue) else {
-                return nil
-            }
-            return content.hold(
-                needed == last ? state.point : JournalOffset(rawValue: needed).next)
+            let isNewest = state.end >= content.state.head
+            let point = isNewest ? state.point : content.points.first(in: state)
+            return point.map { content.hold($0) }
         }
     }
 

@@ -23,13 +23,19 @@ extension StoreReading {
 
     /// Whether a state is kept: by the policy, for a mark, or since it is the newest.
     package func keeps(_ state: PastState) -> Bool {
-        state.end >= head || history.points.isNeeded(during: state)
+        state.end >= head || history.points.first(in: state) != nil
     }
 }
 
 extension NeededPoints {
-    /// Whether a point lies in a state.
-    package func isNeeded(during state: PastState) -> Bool {
-        isNeeded(from: state.point.previous.rawValue, replacedAt: state.end.rawValue)
+    /// The first point of an earlier state that is needed; nil where none is.
+    ///
+    /// The state is read there: the index has what it needs, which a compaction may have made to lie
+    /// behind the last entry that is left of the state.
+    package func first(in state: PastState) -> JournalOffset? {
+        let last = state.point.previous.rawValue
+        return first(from: last, before: state.end.rawValue).map {
+            $0 == last ? state.point : JournalOffset(rawValue: $0).next
+        }
     }
 }

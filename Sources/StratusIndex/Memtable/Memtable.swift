@@ -152,37 +152,34 @@ struct Memtable: Sendable {
         return false
     }
 
-    /// Whether there may be an entry of a group of keys, at whatever point.
-    func mayHold(_ group: Range<IndexKey>) -> Bool {
-        let hash = group.lowerBound.layerHash
-        if layers.contains(where: { $0.holds(group, hash: hash) }) { return true }
-        return !filling.isEmpty && fillingHasEntry(in: group, since: 0)
-    }
-
     /// The same of any key of a range.
     func hasEntry(in range: Range<IndexKey>, since stamp: UInt64) -> Bool {
         let start = IndexPosition(range.lowerBound)
-        func isChange(_ entry: IndexEntry) -> Bool { entry.stamp >= stamp }
         for layer in layers where layer.greatestStamp >= stamp {
             let behind = layer.entries[layer.entries.lowerBound(start)...]
-            if behind.prefix(while: { $0.key < range.upperBound }).contains(where: isChange) {
-                return true
-            }
+            let found = behind.prefix { $0.key < range.upperBound }
+            if found.contains(where: { $0.stamp >= stamp }) { return true }
         }
         return fillingHasEntry(in: range, since: stamp)
     }
 
     /// The same of the group at hand alone.
     private func fillingHasEntry(in range: Range<IndexKey>, since stamp: UInt64) -> Bool {
-        func isChange(_ entry: IndexEntry) -> Bool { entry.stamp >= stamp }
         var position = IndexPosition(range.lowerBound)
         while let (entries, place) = filling.leaf(from: position) {
             let found = entries[place...].prefix { $0.key < range.upperBound }
-            if found.contains(where: isChange) { return true }
+            if found.contains(where: { $0.stamp >= stamp }) { return true }
             if found.endIndex < entries.count { return false }
             position = entries[entries.count - 1].position.next
         }
         return false
+    }
+
+    /// Whether there may be an entry of a group of keys, at whatever point.
+    func mayHold(_ group: Range<IndexKey>) -> Bool {
+        let hash = group.lowerBound.layerHash
+        if layers.contains(where: { $0.holds(group, hash: hash) }) { return true }
+        return !filling.isEmpty && fillingHasEntry(in: group, since: 0)
     }
 
     /// The entries from a position on, for a merger, the newest source first.

@@ -25,12 +25,10 @@ package struct NeededPoints: Sendable {
 
     /// The first point that is needed from `start` on and before `end`; nil where there is none.
     package func first(from start: UInt64, before end: UInt64) -> UInt64? {
-        let points = [listed, marks].compactMap { points in
-            let place = points.place(of: start)
-            return place < points.count ? points[place] : nil
-        }
-        let first = (points + [floor.map { max(start, $0) }].compactMap(\.self)).min()
-        return first.flatMap { $0 < end ? $0 : nil }
+        let points = [
+            listed.first(from: start), marks.first(from: start), floor.map { max(start, $0) },
+        ]
+        return points.compactMap(\.self).min().flatMap { $0 < end ? $0 : nil }
     }
 
     /// These points and another one.
@@ -104,8 +102,14 @@ extension [UInt64] {
 
     /// Whether one of rising numbers lies there.
     fileprivate func hasAny(from start: UInt64, before end: UInt64) -> Bool {
-        if isEmpty { return false }
-        let low = place(of: start)
-        return low < count && self[low] < end
+        guard let first = first(from: start) else { return false }
+        return first < end
+    }
+
+    /// The first of rising numbers that is not below `start`.
+    fileprivate func first(from start: UInt64) -> UInt64? {
+        if isEmpty { return nil }
+        let place = place(of: start)
+        return place < count ? self[place] : nil
     }
 }
