@@ -76,11 +76,10 @@ package final class Engine: Sendable {
         threads = foundation.threads
         self.afterCommits = afterCommits
         let writer = opened.writer
-        let identity = StoreIdentity(writer.manifest)
         let published = PublishedState(
             StoreState(
                 fold: opened.fold.state, view: writer.view, head: writer.head,
-                identity: identity, assets: foundation.assets, cache: StateCache()))
+                identity: writer.identity, assets: foundation.assets, cache: StateCache()))
         self.published = published
         payloadLimit = writer.payloadLimit
         partLimit = writer.groupLimit
@@ -92,8 +91,7 @@ package final class Engine: Sendable {
         }
         assets = foundation.assets
         let due = MaintenanceDue()
-        let participant = StoreParticipant(
-            fold: fold, identity: identity, published: published, due: due)
+        let participant = StoreParticipant(fold: fold, published: published, due: due)
         committer = Committer(writer, participant: participant, durability: durability)
         queue = CommitQueue(limit: Self.queueLimit)
         self.driver = driver
@@ -261,6 +259,16 @@ package final class Engine: Sendable {
             if !isTaken { continuation.resume(returning: .failure(.closed)) }
         }
         return try result.get()
+    }
+
+    /// Makes the versions of what is committed from here on greater than those of a store with that
+    /// incarnation.
+    package nonisolated(nonsending) func raise(
+        above incarnation: UInt16
+    ) async throws(EngineError) {
+        try await runExclusively { maintainer throws(EngineError) in
+            try maintainer.raise(above: incarnation)
+        }
     }
 
     /// The same on the calling thread, which waits.

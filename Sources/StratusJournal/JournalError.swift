@@ -22,6 +22,8 @@ package enum JournalError: Error, Equatable, Sendable {
     case entryTooLong
     /// The journal now ends before what was read of it: that was lost before it was durable.
     case historyChanged
+    /// The store had so many copies and restores that there is no incarnation left for another.
+    case noIncarnation
     /// The journal was closed.
     case closed
 

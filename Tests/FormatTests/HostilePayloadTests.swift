@@ -123,12 +123,17 @@ import Testing
         Malformation("an unknown type") { $0.type = 9999 },
     ]
 
+    /// What no store has written there, nor any that a zone is restored from.
+    static let later: Malformation = {
+        var later = Malformation("a record of a version behind its own offset") { _ in }
+        later.version = 1 << 40
+        return later
+    }()
+
     /// Of what the whole store depends on: it is refused when it is opened.
     static let ofStore: [Malformation] = {
         var unversioned = Malformation("a record of version 0") { _ in }
         unversioned.version = 0
-        var later = Malformation("a record of a version behind its own offset") { _ in }
-        later.version = 1 << 40
         var incarnated = Malformation("a record of version 0 in another incarnation") { _ in }
         incarnated.version = 1 << 52
         var unzoned = Malformation("a record without a zone") { _ in }
@@ -218,7 +223,7 @@ import Testing
             policy(
                 "a policy of an age above all limits", start: 64, [1] + RawRecord.varint(1 << 61)),
             policy("no policy, with an amount", start: 64, [0, 1]),
-            unversioned, later, incarnated, unzoned, table, lost, tombstone,
+            unversioned, incarnated, unzoned, table, lost, tombstone,
             Malformation("a record name of 256 bytes") {
                 $0.name = [UInt8](repeating: 0x61, count: 256)
             },

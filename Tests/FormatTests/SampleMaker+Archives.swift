@@ -76,6 +76,39 @@ extension SampleMaker {
         return files
     }
 
+    /// A zone of another store, with its history; the zone was restored there, too.
+    static func restoredZone() async throws -> StoreFiles {
+        func change(_ database: Database, _ maker: SampleMaker) async throws {
+            for name in ["note-0", "note-1"] {
+                var record = try await database.record(
+                    for: Record.ID(recordName: name, zoneID: zone))
+                record["number"] = 7
+                try await database.save(record)
+            }
+            try await database.deleteRecord(
+                withID: Record.ID(recordName: "note-2", zoneID: zone))
+        }
+        let first = SampleMaker(seed: 60)
+        var source = try first.open()
+        try await first.fill(source.privateDatabase(for: "alice"), saves: 5)
+        try await change(source.privateDatabase(for: "alice"), first)
+        var maker = first
+        for seed in [61, 62] as [UInt64] {
+            maker = SampleMaker(seed: seed)
+            let container = try maker.open()
+            try await maker.fill(container.privateDatabase(for: "bob"), saves: 2)
+            let alice = container.privateDatabase(for: "alice")
+            try await alice.restore(
+                zone, from: source.snapshot().privateDatabase(for: "alice"))
+            try await maker.fill(alice, saves: 1, from: Int(seed))
+            try await alice.deleteRecord(
+                withID: Record.ID(recordName: "note-\(seed - 58)", zoneID: zone))
+            source = container
+        }
+        try await source.close()
+        return maker.files
+    }
+
     static func archives() async throws -> [String: StoreFiles] {
         let chain = try await chain()
         let files = chain.archives

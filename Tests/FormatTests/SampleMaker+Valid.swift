@@ -25,7 +25,7 @@ extension SampleMaker {
             ("shares-compacted", compactedShares), ("shares-growing", growingShare),
             ("subscriptions", subscriptions),
             ("subscriptions-compacted", compactedSubscriptions), ("devices", devices),
-            ("requests", requests),
+            ("requests", requests), ("restored-zone", restoredZone),
             ("assets", { try await assets().files }), ("assets-collected", collectedAssets),
         ]
         var stores: [String: StoreFiles] = [:]

@@ -156,7 +156,8 @@ import Testing
     }
 
     @Test func `a version that no writer gives is found`() async throws {
-        for malformation in HostilePayloadTests.ofStore where malformation.version != nil {
+        let versions = HostilePayloadTests.ofStore.filter { $0.version != nil }
+        for malformation in versions + [HostilePayloadTests.later] {
             let (maker, _, byte) = try await HostilePayloadTests.store(malformation)
             maker.disk.killProcesses()
             let found = try Self.findings(maker.disk)

@@ -25,6 +25,9 @@ enum Campaign {
     static let storeSeeds = number("STRATUS_STORE_SEEDS") ?? 10
     static let storeSteps = number("STRATUS_STORE_STEPS") ?? 1000
 
+    /// How many stores have archives from which all is restored: STRATUS_ARCHIVE_STORES.
+    static let archiveStores = number("STRATUS_ARCHIVE_STORES") ?? 500
+
     /// Every so-many-th crash in a checkpoint of a record store is tried: STRATUS_CRASH_STRIDE.
     static let crashStride = number("STRATUS_CRASH_STRIDE") ?? 10
     /// How often the power of a store goes that tells its users of changes, for each way to sync, and

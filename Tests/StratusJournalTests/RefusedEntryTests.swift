@@ -34,7 +34,9 @@ private struct RefusingFold: CommitParticipant {
     mutating func endGroup() {}
     mutating func setSavepoint() { savepoint = zones }
     mutating func rollBack() { zones = savepoint }
-    mutating func publish(_ view: JournalView, head: JournalOffset) {}
+    mutating func publish(
+        _ view: JournalView, of identity: StoreIdentity, head: JournalOffset
+    ) {}
     mutating func takeChanges() {}
 }
 

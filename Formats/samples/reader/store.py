@@ -113,7 +113,6 @@ def record(c):
 
 def tombstone(c):
     t = dict(type=c.varint(32), deleter=c.varint(32), deleted=c.signed(), previous=c.varint())
-    need(t["previous"])
     t["replaced"] = c.varint(32)
     t["name"] = c.text()
     if c.left():
@@ -133,12 +132,16 @@ def tombstone(c):
 
 def zone(c):
     z = dict(number=c.varint(32), database=c.varint(32), state=c.number(1),
-             capabilities=c.number(1), incarnation=c.number(2), device=c.number(8), name=c.text())
+             capabilities=c.number(1), sources=c.number(2), device=c.number(8), name=c.text())
     need(0 < z["number"] < 1 << 31 and z["database"] < 1 << 31)
     if not 1 <= z["state"] <= 4:
         raise Damage("format.newer state")
-    need(z["incarnation"] < 4096 and (z["name"] == "") == (z["state"] == 4))
+    need(z["sources"] <= 256 and (z["name"] == "") == (z["state"] == 4))
     known(z["capabilities"], 15, "capabilities")
+    if z["sources"]:
+        c.number(8)
+        through = [(c.take(32), c.number(8))[1] for _ in range(z["sources"])]
+        need(max(through) == through[0])
     if c.left():
         c.extensions()
     return ended(c, z)

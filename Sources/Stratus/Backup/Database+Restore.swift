@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import StratusEngine
+internal import StratusJournal
 
 /// What becomes of the records that a zone has, where others are brought back into it.
 public enum RestoreMode: String, CaseIterable, Hashable, Sendable {
@@ -51,6 +52,12 @@ extension Database {
     /// Names, types, fields, parents and assets come back; change tags, dates and users are those of
     /// this save. All the records are in memory meanwhile, without their assets.
     ///
+    /// A zone that is not there comes back with its history: change tags, dates and users are what
+    /// they were, and tokens of the zone are good that were handed out up to the state it is taken
+    /// from, in the other store, too. That holds for all of the zone, under its name, in the database
+    /// of the same user. Users are those whom the host calls by the same names. Nobody else sees the
+    /// zone: shares are not brought back, and count as deleted.
+    ///
     /// - Parameters:
     ///   - zoneID: the zone in `source`.
     ///   - source: one database at one moment: of a ``Snapshot`` of this container, or of
@@ -71,13 +78,20 @@ extension Database {
         progress: UploadProgress? = nil
     ) async throws(StoreError) -> RestoredRecords {
         let target = target ?? RecordZone.ID(zoneName: zoneID.zoneName)
-        // Who may see them is not brought back.
-        let wanted = try source.records(in: zoneID, named: names).filter { !$0.isShare }
+        guard names == nil else {
+            // Who may see them is not brought back.
+            let wanted = try source.records(in: zoneID, named: names).filter { !$0.isShare }
+            return try await bring(
+                RestoreOrder(
+                    wanted: wanted, zone: target, mode: mode == .mirror ? .replace : mode),
+                dryRun: dryRun, progress)
+        }
+        let past = try source.zone(zoneID, for: self)
+        let isSameZone = target.zoneName == zoneID.zoneName
         return try await bring(
             RestoreOrder(
-                wanted: wanted, zone: target,
-                mode: names == nil || mode != .mirror ? mode : .replace,
-                source: names == nil ? (source, zoneID) : nil),
+                wanted: past.records, zone: target, mode: mode, source: (source, zoneID),
+                history: isSameZone ? past.history : nil),
             dryRun: dryRun, progress)
     }
 
@@ -114,7 +128,7 @@ extension Database {
             let source = order.mode == .mirror || plan.makesZone ? order.source : nil
             tries += 1
             do throws(StoreError) {
-                done.add(try await commit(plan, in: order.zone, from: source, progress))
+                done.add(try await commit(plan, order, from: source, progress))
                 if done.isProved || source == nil || tries >= 5 { return done }
             } catch {
                 guard error.isConflict, tries < 5 else { throw error }
@@ -125,15 +139,24 @@ extension Database {
 
     /// - Parameter source: what the zone is to be equal to as a whole; nil: it need not be.
     private nonisolated(nonsending) func commit(
-        _ plan: RestorePlan, in target: RecordZone.ID, from source: RestoreOrder.Source?,
+        _ plan: RestorePlan, _ order: RestoreOrder, from source: RestoreOrder.Source?,
         _ progress: UploadProgress?
     ) async throws(StoreError) -> RestoredRecords {
-        if plan.result.isEmpty {
-            if plan.makesZone { try await save(RecordZone(zoneID: target)) }
+        let target = order.zone
+        let history = plan.makesZone ? order.history : nil
+        let items =
+            history?.callItems(saving: plan.saved, in: target)
+            ?? Self.items(saving: plan.saved, deleting: plan.deleted, .ifServerRecordUnchanged)
+        if let history {
+            // What is saved in the zone from here on must have greater versions.
+            try await answering { () async throws(EngineError) in
+                try await container.rank(above: history)
+            }
+        }
+        if items.isEmpty {
+            if plan.makesZone { try await makeZone(target, history?.lineage) }
         } else {
-            let items = Self.items(
-                saving: plan.saved, deleting: plan.deleted, .ifServerRecordUnchanged)
-            let options = RecordCall.Options(isAtomic: true, isRestore: true)
+            let options = RecordCall.Options(isAtomic: true, isRestore: true, history: history)
             let outcomes = try await answering {
                 () async throws(EngineError) -> RecordCall.Outcomes in
                 try await run(RecordCall(items, options, of: self), progress)
@@ -146,6 +169,19 @@ extension Database {
             result.isProved = try await contentHash(of: target) == wanted
         }
         return result
+    }
+
+    /// Makes a zone without records.
+    private nonisolated(nonsending) func makeZone(
+        _ id: RecordZone.ID, _ lineage: ZoneLineage?
+    ) async throws(StoreError) {
+        let items = [ZoneItem.save(id)]
+        let outcomes = try await outcomes(of: items) { () async throws(EngineError) in
+            var batch = try await zoneBatch(items)
+            batch.lineage = lineage
+            return batch
+        }
+        _ = try outcomes[0].get()
     }
 
     private nonisolated(nonsending) func plan(
@@ -225,6 +261,24 @@ private struct RestoreOrder {
     var mode: RestoreMode
     /// Where all of ``wanted`` comes from, which is all that there is; nil: it is not known.
     var source: Source?
+    /// What the zone keeps of its past where it is not there; nil: nothing.
+    var history: ZoneHistory?
+}
+
+extension Container {
+    /// Makes the versions of what is saved from here on greater than those of a history, if they come
+    /// from another store. Those of this one are less by themselves.
+    fileprivate nonisolated(nonsending) func rank(
+        above history: ZoneHistory
+    ) async throws(EngineError) {
+        let reading = reading
+        let source = history.lineage.sources[0]
+        let isOwn =
+            source.storeID == reading.identity.storeID
+            && source.lineage == reading.identity.lineage
+        if isOwn, source.through <= reading.lastVersion { return }
+        try await engine().raise(above: history.incarnation)
+    }
 }
 
 /// What has to be done that a zone has certain records.

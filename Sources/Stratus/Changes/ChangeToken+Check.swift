@@ -23,29 +23,42 @@ extension ChangeToken {
         case participation
     }
 
-    /// That the token is one of a zone's history: `Formats/Token.md`, "Validity and what a reader
-    /// does".
+    /// The token as one of a zone, of whose history it is: `Formats/Token.md`, "Validity and what a
+    /// reader does". Of a zone that was restored with its history, it may be one that was given for
+    /// the zone that this was.
     ///
     /// - Parameter horizon: that of the zone: ``StoreReading/horizon(of:)``.
-    func check(
-        against zone: ZonePlace, _ horizon: Version, _ reading: StoreReading
-    ) throws(EngineError) {
+    func accepted(
+        for zone: ZonePlace, _ horizon: Version, _ reading: StoreReading
+    ) throws(EngineError) -> ChangeToken {
         guard scope == .zone else {
             throw .refused(
                 .expired(
                     .kind, "the token of a database is none of a zone", .invalidArguments))
         }
-        try check(database: zone.database, reading)
-        guard self.zone == zone.number else {
-            throw .refused(
-                .expired(
-                    .zone, "the token is of another zone, or of one before it was deleted"))
+        let lineage = zone.hasLineage ? try reading.zoneEntry(zone).lineage : nil
+        if let lineage, let source = lineage.sources.first(where: { $0.gave(self) }) {
+            guard versions.allSatisfy({ $0 <= source.through }) else {
+                throw .refused(
+                    .expired(
+                        .incarnation,
+                        "the token is from after the state that the zone was restored from"))
+            }
+        } else {
+            try check(database: zone.database, reading)
+            guard self.zone == zone.number else {
+                throw .refused(
+                    .expired(
+                        .zone, "the token is of another zone, or of one before it was deleted"))
+            }
+            try checkHistory(reading, restoredThrough: lineage?.through ?? .none)
         }
-        try checkHistory(reading)
         // What was deleted behind the floor, it may not have been told of.
+        let horizon = max(horizon, lineage?.floor ?? .none)
         guard floor >= horizon else {
             throw .refused(.forgotten(horizon))
         }
+        return given(for: zone, by: reading.identity)
     }
 
     /// The same of a participant's token of a zone or, where that is nil, of all.
@@ -125,11 +138,27 @@ extension ChangeToken {
         }
     }
 
-    /// That its position, and the last change that its fetch knew of, are of the store's journal.
-    private func checkHistory(_ reading: StoreReading) throws(EngineError) {
-        for version in [position, fetchHead, round?.bound ?? .none, round?.head ?? .none] {
+    /// That its position, and the last change that its fetch knew of, are of the store's journal, or
+    /// of what its zone was restored with.
+    private func checkHistory(
+        _ reading: StoreReading, restoredThrough last: Version = .none
+    ) throws(EngineError) {
+        for version in versions where version > last {
             try reading.checkHistory(has: version, of: lineage)
         }
+    }
+
+    /// Up to where it knows of the history.
+    private var versions: [Version] {
+        [position, fetchHead, round?.bound ?? .none, round?.head ?? .none]
+    }
+}
+
+extension ZoneLineage.Source {
+    /// Whether a token was given by the store for the zone.
+    fileprivate func gave(_ token: ChangeToken) -> Bool {
+        token.storeID == storeID && token.lineage == lineage && token.database == database
+            && token.zone == zone
     }
 }
 

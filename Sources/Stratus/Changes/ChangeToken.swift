@@ -115,6 +115,16 @@ public struct ChangeToken: Hashable, Sendable {
         if isAtEnd { self.round = moreComing ? Round(bound: position, head: head) : nil }
     }
 
+    /// The same token as one that `identity` gives for a zone.
+    func given(for zone: ZonePlace, by identity: StoreIdentity) -> ChangeToken {
+        var token = self
+        token.storeID = identity.storeID
+        token.lineage = identity.lineage
+        token.database = zone.database
+        token.zone = zone.number
+        return token
+    }
+
     /// Whether it is of a fetch that has more pages.
     var isAmidFetch: Bool { fetchFloor != .none || round != nil }
 

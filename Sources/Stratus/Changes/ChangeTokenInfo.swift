@@ -94,7 +94,10 @@ extension StoreReading {
             // The feed goes by the name.
             let named = try ZonePlace.decoded(value(.zone(zone.database, hash(name))))
             guard let named, named.isAlive else { throw .refused(.noZone(id, named)) }
-            guard isShared else { return try token.check(against: named, horizon(of: named), self) }
+            guard isShared else {
+                _ = try token.accepted(for: named, horizon(of: named), self)
+                return
+            }
             guard let user, let shared = try sharedZone(named, for: user) else {
                 throw .refused(.zoneNotFound(id))
             }

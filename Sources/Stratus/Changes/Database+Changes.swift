@@ -163,8 +163,8 @@ extension DatabaseView {
                 skippingDamaged)
         }
         let horizon = try reading.horizon(of: zone)
-        if let token { try token.check(against: zone, horizon, reading) }
-        if let point { try point.check(against: zone, horizon, reading) }
+        let token = try token?.accepted(for: zone, horizon, reading)
+        let point = try point?.accepted(for: zone, horizon, reading)
         let since = token?.position ?? .none
         let end = point?.position
         // A fetch without a token reports nothing that was gone when it began.

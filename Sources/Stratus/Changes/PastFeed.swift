@@ -71,9 +71,8 @@ extension StoreReading {
 
     /// The same; nil also where it is not kept any more.
     func keptEntry(replacedBy entry: JournalEntry) throws(EngineError) -> JournalEntry? {
-        let version = try versionReplaced(by: entry)
-        guard version != .none, let before = try keptEntry(at: version.offset),
-            before.version == version, before.zone == entry.zone, before.offset < entry.offset
+        guard let before = try keptEntry(of: versionReplaced(by: entry)),
+            before.zone == entry.zone, before.offset < entry.offset
         else { return nil }
         return before
     }

@@ -56,6 +56,8 @@ extension StoreError {
             place = Place(file: "", byte: 0, offset: offset.rawValue, kind: "no entry")
         case .entryTooLong:
             self.init(.limitExceeded, "the record is longer than an entry may be")
+        case .noIncarnation:
+            self.init(.limitExceeded, "the store was restored so often that no number is left")
         case .historyChanged:
             self.init(
                 .changeTokenExpired,
@@ -176,8 +178,6 @@ extension StoreError {
                 .compacted,
                 "the store has forgotten deletions up to offset \(through), of which the earlier "
                     + "archive does not know: a full one is needed")
-        case .noIncarnation:
-            self.init(.limitExceeded, "the store was restored so often that no number is left")
         }
     }
 

@@ -61,7 +61,8 @@ struct ZoneChanges {
             if number == nil { return start }
         }
         let all = KeySpace.feed.range(zone: zone.number)
-        let version = reading.identity.version(at: start)
+        // A zone that was restored has records with the versions that they had before.
+        let version = zone.offset > start ? .none : reading.identity.version(at: start)
         let first = IndexKey.feed(zone.number, Version(rawValue: version.rawValue + 1))
         var last = start
         var newest: JournalOffset?

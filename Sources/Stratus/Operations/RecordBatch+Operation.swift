@@ -83,8 +83,8 @@ extension RecordBatch {
     private func entry(
         named name: String, _ version: Version, _ reading: StoreReading
     ) throws(EngineError) -> JournalEntry? {
-        guard let entry = try reading.keptEntry(at: version.offset), entry.kind == .record,
-            entry.version == version, try entry.isRecord(named: name)
+        guard let entry = try reading.keptEntry(of: version), entry.kind == .record,
+            try entry.isRecord(named: name)
         else { return nil }
         return entry
     }

@@ -160,7 +160,7 @@ extension RuleReader {
         guard let index = planned[name], case .planned(let plan) = plans[index] else { return nil }
         var before: Record?
         switch plan {
-        case .insert: break
+        case .insert, .restoreDeletion: break
         case .update(let place, _): before = try reading.record(place, as: id(name))
         case .delete(let place, _):
             // One that is damaged can be deleted where no rule has to read it.

@@ -80,7 +80,8 @@ struct NumberAssignment {
     /// The zone, which must be there; the default zone is made when it is first needed, and so is
     /// any other where the caller says `orMade`.
     mutating func zone(
-        _ id: RecordZone.ID, in database: UInt32?, orMade: Bool = false, _ draft: inout Draft
+        _ id: RecordZone.ID, in database: UInt32?, orMade: Bool = false,
+        of lineage: ZoneLineage? = nil, _ draft: inout Draft
     ) throws(EngineError) -> ZonePlace? {
         let isMade = id.isDefault || orMade
         if let database {
@@ -88,7 +89,11 @@ struct NumberAssignment {
             let value = try reading.value(key)
             draft.readSet.append(key)
             let place = try ZonePlace.decoded(value)
-            if let place, place.isAlive { return place }
+            if let place, place.isAlive {
+                // A restore has made it meanwhile.
+                guard lineage == nil else { throw .refused(.overtakenRestore) }
+                return place
+            }
             if !isMade { throw .refused(.noZone(id, place)) }
         }
         guard isMade else { throw .refused(.zoneNotFound(id)) }
@@ -97,8 +102,8 @@ struct NumberAssignment {
             return nil
         }
         precondition(shareCount == 0, "a zone is made before its shares")
-        let zone = try ZoneEntry(
-            newZone: id, number: reading.zoneCount + 1, in: database, of: reading.identity)
+        var zone = try ZoneEntry(newZone: id, number: reading.zoneCount + 1, in: database)
+        zone.lineage = lineage
         newZone = zone
         return ZonePlace(zone, at: .zero)
     }
@@ -256,6 +261,13 @@ struct NumberAssignment {
             (addition, newLength, newColumns) = before
             throw error
         }
+    }
+
+    /// Assigns what an item of a restored zone needs beside its fields.
+    mutating func assign(_ item: ZoneHistory.Item) throws(EngineError) {
+        _ = try user(item.creator.id, name: item.creator.name)
+        _ = try user(item.modifier.id, name: item.modifier.name)
+        if let type = item.deletedType { _ = try self.type(type) }
     }
 
     /// Writes what was assigned since the last call, and makes `draft` know the names.

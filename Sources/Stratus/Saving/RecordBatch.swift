@@ -20,6 +20,8 @@ struct RecordBatch: RecordedTransaction {
     /// Whether it brings an earlier state back, which is what the items say and nothing else: the zone
     /// is made where it is not there, deletions take nothing along, and targets may be missing.
     let isRestore: Bool
+    /// Of a restore of a zone that is not there: what it was, item by item.
+    var history: ZoneHistory?
     /// Nil where nothing is limited.
     let limits: Limits?
     let environment: Container.Environment
@@ -95,7 +97,8 @@ struct RecordBatch: RecordedTransaction {
             reading, context, environment, limits?.profile.indexing ?? .declared)
         let (user, database) = try numbers.caller(caller, name: userName, in: scope, zoneID)
         try checkThatItIsShared(reading)
-        let zone = try numbers.zone(zoneID, in: database, orMade: isRestore, &draft)
+        let zone = try numbers.zone(
+            zoneID, in: database, orMade: isRestore, of: history?.lineage, &draft)
         guard let user, let zone else { return .needsSerial }
         draft.user = user
         draft.zone = zone
@@ -223,7 +226,9 @@ struct RecordBatch: RecordedTransaction {
             do throws(EngineError) {
                 let plan: ItemPlan?
                 let failure: StoreError?
-                if let host, let ruled, index >= ruled.ownCount {
+                if item.isDeletion, history != nil {
+                    (plan, failure) = (.restoreDeletion, nil)
+                } else if let host, let ruled, index >= ruled.ownCount {
                     (plan, failure) = try host.validate(
                         item, at: index, in: zone, access, reading, &parents, &draft)
                 } else {
@@ -232,6 +237,7 @@ struct RecordBatch: RecordedTransaction {
                 }
                 if let failure, !isAtomic { throw .refused(failure) }
                 failures[index] = failure?.with(item.recordID)
+                if context.isSerial, let history { try numbers.assign(history.items[index]) }
                 if context.isSerial, case .save(let record, let rule) = item, failure == nil {
                     let isInsert = if case .insert = plan { true } else { false }
                     try numbers.assign(record, rule.policy, isInsert: isInsert, of: self)

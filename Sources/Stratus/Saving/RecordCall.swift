@@ -33,6 +33,8 @@ struct RecordCall: Sendable {
         var isAtomic = false
         /// As ``RecordBatch/isRestore``.
         var isRestore = false
+        /// As ``RecordBatch/history``.
+        var history: ZoneHistory?
         var operationID: String?
         var clientChangeTokenData: Data?
         /// Whether the call is about one record, whose failure is its own.
@@ -193,6 +195,7 @@ struct RecordCall: Sendable {
         var batch = try database.batch(
             items, in: zones?.zones[count].id ?? items[0].recordID.zoneID,
             isAtomic: options.isAtomic, isRestore: options.isRestore, request, uploaded.assets)
+        batch.history = options.history
         batch.grownShares = growth.grown
         return batch
     }

@@ -10,7 +10,7 @@ struct RecordEncoder: ~Copyable {
     let zone: ZonePlace
     let author: Author
     let batch: RecordBatch
-    private var fields: FieldEncoder
+    private(set) var fields: FieldEncoder
     /// What the items do to parents and cascade targets.
     private(set) var links = BatchLinks()
     /// The items that passed their checks and could not be encoded.
@@ -179,7 +179,12 @@ struct RecordEncoder: ~Copyable {
         case (.save(let record, let rule), .insert(let previous)):
             let type = try fields.prepare(record, rule, over: nil)
             let isFound = try matcher?.find(fields.record, type, over: nil) ?? false
-            var head = try newHead(of: record, type: type, previous: previous)
+            var head =
+                if let history = batch.history {
+                    try restoredHead(of: history.items[index], type: type)
+                } else {
+                    try newHead(of: record, type: type, previous: previous)
+                }
             head.assetBytes = try fields.record.assetBytes()
             state(index, in: &head)
             let parent = record.parent?.recordID.recordName
@@ -220,6 +225,8 @@ struct RecordEncoder: ~Copyable {
         case (.delete(let id, _), .delete(let replaced, let held)):
             try delete(entry(replaced, held), &draft)
             links.deletes.append((index, reading.hash(id.recordName)))
+        case (.delete, .restoreDeletion):
+            try restoreDeletion(index, &draft)
         default:
             preconditionFailure("a plan fits its item")
         }
@@ -278,7 +285,9 @@ struct RecordEncoder: ~Copyable {
         guard fields.record.length <= context.payloadLimit else {
             throw EngineError(JournalError.entryTooLong)
         }
-        let length = try append(.record, upTo: allowed, to: &draft) { writer in
+        let length = try append(
+            .record, version: batch.keptVersion(of: index), upTo: allowed, to: &draft
+        ) { writer in
             head.write(
                 name: record.recordID.recordName, parent: parent, links: change,
                 indexRows: rows, shareRecord: sharing?.statements[index]?.shareRecord,
@@ -309,14 +318,14 @@ struct RecordEncoder: ~Copyable {
     /// Returns the length of the payload, which may be `allowed`.
     @discardableResult
     func append(
-        _ kind: EntryKind, upTo allowed: Int = .max, to draft: inout Draft,
-        payload: (inout ByteWriter) -> Void
+        _ kind: EntryKind, version: Version = .none, upTo allowed: Int = .max,
+        to draft: inout Draft, payload: (inout ByteWriter) -> Void
     ) throws(EngineError) -> Int {
         var length = 0
         let room = context.payloadLimit
         do {
             try draft.buffer.append(
-                kind, zone: zone.number, limit: min(room, allowed)
+                kind, zone: zone.number, version: version, limit: min(room, allowed)
             ) { writer in
                 let start = writer.count
                 payload(&writer)
@@ -461,15 +470,16 @@ extension Draft {
         var id = record.recordID
         if id.zoneID != batch.zoneID { id.zoneID = batch.zoneID }
         return try self.record(
-            bytes, of: start.advanced(byBytes: place), as: id, by: batch.caller, reading)
+            bytes, of: start.advanced(byBytes: place), keeping: batch.keptVersion(of: index),
+            as: id, by: batch.caller, reading)
     }
 
-    /// The record of that payload, which the commit has at `offset`.
+    /// The record of that payload, which the commit has at `offset`. With a version it was restored.
     func record(
-        _ payload: [UInt8], of offset: JournalOffset, as id: Record.ID, by caller: UserID,
-        _ reading: StoreReading
+        _ payload: [UInt8], of offset: JournalOffset, keeping kept: Version = .none,
+        as id: Record.ID, by caller: UserID, _ reading: StoreReading
     ) throws(EngineError) -> Record {
-        let version = reading.identity.version(at: offset)
+        let version = kept == .none ? reading.identity.version(at: offset) : kept
         return try Record(
             payload, 0..<payload.count, version: version, as: id, schema: schema,
             assets: reading.assets, checksValues: false, damage: reading.damaged(at: offset)

@@ -94,7 +94,7 @@ extension StoreReading {
                 let zone = try zone(step.zone)
                 return zone?.isAlive == true && zone?.database == database
             }
-            guard let entry = try keptEntry(at: step.version.offset), entry.kind == .record else {
+            guard let entry = try keptEntry(of: step.version), entry.kind == .record else {
                 return false
             }
             (offset, origin) = (entry.offset, try entry.recordHead().head.origin)

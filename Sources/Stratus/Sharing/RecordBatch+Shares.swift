@@ -123,7 +123,7 @@ extension RecordBatch {
             let access = try reading.sharedZone(zone, for: user)
         else { return false }
         // In another zone, before it was moved here, it was the owner's alone.
-        guard let entry = try reading.keptEntry(at: version.offset), entry.kind == .record,
+        guard let entry = try reading.keptEntry(of: version), entry.kind == .record,
             entry.zone == zone.number, try entry.isRecord(named: name)
         else { return false }
         if try access.sawAlready(reading.hash(name), at: version, reading) { return true }

@@ -281,9 +281,9 @@ extension StoreReading {
     ) throws(EngineError) -> Bool {
         var change = change
         while change.device == device {
-            let previous = change.previous.offset
-            if previous <= start { return true }
-            guard let entry = try keptEntry(at: previous) else { return false }
+            let previous = change.previous
+            if previous <= identity.version(at: start) { return true }
+            guard let entry = try keptEntry(of: previous) else { return false }
             change = try changedRecord(entry)
         }
         return false

@@ -54,6 +54,8 @@ struct ZoneBatch: ItemizedTransaction {
     /// Which of the owner's devices asks; nil: the one without a name.
     private let device: String?
     let items: DistinctItems<ZoneItem>
+    /// Of the zones that it makes.
+    var lineage: ZoneLineage?
 
     /// Fails where two items want different things of one zone.
     init(_ items: [ZoneItem], in database: Database) throws(EngineError) {
@@ -123,9 +125,10 @@ struct ZoneBatch: ItemizedTransaction {
         case .save:
             // Saving a zone that is there changes nothing.
             if let place, place.isAlive { return nil }
-            return try ZoneEntry(
-                newZone: id, number: number + 1, in: database, device: author.device,
-                of: reading.identity)
+            var entry = try ZoneEntry(
+                newZone: id, number: number + 1, in: database, device: author.device)
+            entry.lineage = lineage
+            return entry
         case .delete(_, let reason):
             guard !id.isDefault else {
                 throw .refused(
@@ -144,14 +147,12 @@ struct ZoneBatch: ItemizedTransaction {
 extension ZoneEntry {
     /// A zone that is made now; fails where it cannot have that name.
     init(
-        newZone id: RecordZone.ID, number: UInt32, in database: UInt32, device: UInt64? = nil,
-        of identity: StoreIdentity
+        newZone id: RecordZone.ID, number: UInt32, in database: UInt32, device: UInt64? = nil
     ) throws(EngineError) {
         try id.checkName()
         self.init(
             number: number, database: database, state: .alive,
-            capabilities: id.capabilities, incarnation: identity.incarnation,
-            device: device, name: id.zoneName)
+            capabilities: id.capabilities, device: device, name: id.zoneName)
     }
 }
 

@@ -6,17 +6,13 @@ internal import Synchronization
 /// The committer's view of the store: checks commits against everything staged before them.
 package struct StoreParticipant: CommitParticipant {
     package var fold: StoreFold
-    package let identity: StoreIdentity
     package let published: PublishedState
     private let due: MaintenanceDue
     /// What the commits of the group being filled add, in bytes for each database that has a quota.
     private var staged: [UInt32: Int] = [:]
 
-    package init(
-        fold: StoreFold, identity: StoreIdentity, published: PublishedState, due: MaintenanceDue
-    ) {
+    package init(fold: StoreFold, published: PublishedState, due: MaintenanceDue) {
         self.fold = fold
-        self.identity = identity
         self.published = published
         self.due = due
     }
@@ -112,8 +108,10 @@ package struct StoreParticipant: CommitParticipant {
         staged[charge.database, default: 0] &+= charge.growth
     }
 
-    package mutating func publish(_ view: JournalView, head: JournalOffset) {
-        published.publish(fold.state, view, head: head)
+    package mutating func publish(
+        _ view: JournalView, of identity: StoreIdentity, head: JournalOffset
+    ) {
+        published.publish(fold.state, view, of: identity, head: head)
         due.note(memtableBytes: fold.state.index.activeBytes, end: head)
     }
 
@@ -127,7 +125,7 @@ extension CommitStage<StoreParticipant> {
         view.keepsEntries = false
         let published = fold.published.current
         let state = StoreState(
-            fold: fold.fold.state, view: view, head: head, identity: fold.identity,
+            fold: fold.fold.state, view: view, head: head, identity: writer.identity,
             assets: published.assets, cache: published.cache, staged: group)
         return StoreReading(state, .blocking)
     }

@@ -7,6 +7,8 @@ package enum ItemPlan: Sendable {
     case insert(previous: Version)
     indirect case update(EntryLocation, JournalEntry?)
     indirect case delete(EntryLocation, JournalEntry?)
+    /// To state that the record was deleted before its zone was restored.
+    case restoreDeletion
 }
 
 /// What becomes of one item of a commit. The engine hands it back unread.

@@ -187,8 +187,6 @@ package struct StoreCopy {
 package enum CopyRefusal: Error {
     /// The copy that was to be continued does not know of deletions that are forgotten by now.
     case forgotten(through: JournalOffset)
-    /// There is no incarnation left for a copy.
-    case noIncarnation
 }
 
 // Chunks of assets.
@@ -253,22 +251,18 @@ extension Manifest {
 extension StoreIdentity {
     /// That of a copy that goes its own way behind `end`.
     ///
-    /// - Throws: ``CopyRefusal/noIncarnation`` where there is no number left for it.
+    /// - Throws: `JournalError.noIncarnation` where there is no number left for it.
     package func continued(
         behind end: JournalOffset, _ randomness: Randomness
     ) throws(EngineError) -> StoreIdentity {
-        var identity = self
-        // Two copies of one store seldom have the same number, and never the same lineage.
-        identity.incarnation += 1 + UInt16(randomness.next() % 16)
-        guard identity.incarnation < 1 << 12 else { throw .other(CopyRefusal.noIncarnation) }
-        identity.ancestors = ancestors.map {
-            var ancestor = $0
-            ancestor.end = min(ancestor.end, end)
-            return ancestor
+        var past = self
+        for place in past.ancestors.indices {
+            past.ancestors[place].end = min(past.ancestors[place].end, end)
         }
-        identity.ancestors.append(
-            Manifest.Ancestor(
-                lineage: self.lineage, incarnation: self.incarnation, end: end))
+        // Two copies of one store seldom have the same number, and never the same lineage.
+        guard var identity = past.raised(from: end, randomness) else {
+            throw .journal(.noIncarnation)
+        }
         identity.lineage = randomness.next()
         return identity
     }

@@ -194,7 +194,7 @@ package struct StoreSalvage {
         for zone in zones {
             let entry = ZoneEntry(
                 number: zone, database: number, state: .alive, capabilities: .custom,
-                incarnation: version(at: offset).incarnation, name: Self.lostName(zone))
+                name: Self.lostName(zone))
             try write(.zone, zone: zone) { entry.write(to: &$0) }
             outcome.renamedZones.append(
                 Zone(number: zone, name: entry.name, isInItsDatabase: false))
@@ -238,7 +238,7 @@ extension StoreSalvage {
             let user = user(number)
             return try entry(.user, at: offset) { user.write(to: &$0) }
         case .zone(let number):
-            let zone = zone(number, version(at: offset).incarnation, &outcome)
+            let zone = zone(number, &outcome)
             return try entry(.zone, zone: number, at: offset) { zone.write(to: &$0) }
         case .deletion(let place):
             let zone = ZoneEntry(
@@ -289,14 +289,12 @@ extension StoreSalvage {
 
     /// Where nothing is known of it: one that was deleted, or a share that there is none of. Where
     /// records lie in it, it is made anew behind them.
-    private func zone(
-        _ number: UInt32, _ incarnation: UInt16, _ outcome: inout Outcome
-    ) -> ZoneEntry {
+    private func zone(_ number: UInt32, _ outcome: inout Outcome) -> ZoneEntry {
         var name = Self.lostName(number)
         guard let place = value(.zoneNumber(number)).flatMap({ ZonePlace($0) }) else {
             return ZoneEntry(
                 number: number, database: 0, state: .deleted, capabilities: .custom,
-                incarnation: incarnation, name: name)
+                name: name)
         }
         let usual = Hash128(ZoneEntry.defaultName, seed: manifest.secret)
         if let value = value(.zone(place.database, usual)), ZonePlace(value)?.number == number {

@@ -6,7 +6,7 @@ package import StratusJournal
 package struct Tombstone: Equatable, Sendable {
     package var type: UInt32
     package var name: String
-    /// The version that was deleted.
+    /// The version that was deleted; none: it was deleted before its zone was restored.
     package var previous: Version
     /// Who deleted it, and when in milliseconds since 1970.
     package var deleter: UInt32
@@ -82,7 +82,6 @@ package struct Tombstone: Equatable, Sendable {
         deleter = try cursor.varint32(bytes)
         deleted = try cursor.signedVarint(bytes)
         previous = Version(rawValue: try cursor.varint(bytes))
-        guard previous != .none else { throw .value("previous") }
         replacedLength = Int(try cursor.varint32(bytes))
         name = try cursor.text(bytes, upTo: 255)
         if cursor.remaining(bytes) > 0 {

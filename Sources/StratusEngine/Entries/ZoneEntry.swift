@@ -29,11 +29,12 @@ package struct ZoneEntry: Equatable, Sendable {
     package var database: UInt32
     package var state: ZoneState
     package var capabilities: ZoneCapabilities
-    package var incarnation: UInt16
     /// ``DeviceHash`` of the device that made or deleted it; nil: not known.
     package var device: UInt64?
     /// Empty of one that was left out.
     package var name: String
+    /// Of a zone that was restored from elsewhere, or from this store's past, with its history.
+    package var lineage: ZoneLineage?
 
     /// Of the zone that each database has without its being made.
     package static let defaultName = "_defaultZone"
@@ -43,21 +44,20 @@ package struct ZoneEntry: Equatable, Sendable {
         writer.varint(database)
         writer.uint8(state.rawValue)
         writer.uint8(capabilities.rawValue)
-        writer.uint16(incarnation)
+        writer.uint16(UInt16(lineage?.sources.count ?? 0))
         writer.uint64(device ?? 0)
         writer.countedText(name)
+        lineage?.write(to: &writer)
     }
 
     package init(
         number: UInt32, database: UInt32, state: ZoneState,
-        capabilities: ZoneCapabilities, incarnation: UInt16, device: UInt64? = nil,
-        name: String
+        capabilities: ZoneCapabilities, device: UInt64? = nil, name: String
     ) {
         self.number = number
         self.database = database
         self.state = state
         self.capabilities = capabilities
-        self.incarnation = incarnation
         self.device = device
         self.name = name
     }
@@ -68,8 +68,7 @@ package struct ZoneEntry: Equatable, Sendable {
     ) {
         self.init(
             number: place.number, database: place.database, state: state,
-            capabilities: place.capabilities, incarnation: place.incarnation, device: device,
-            name: name)
+            capabilities: place.capabilities, device: device, name: name)
     }
 
     package init(_ bytes: Span<UInt8>) throws(FormatError) {
@@ -81,14 +80,15 @@ package struct ZoneEntry: Equatable, Sendable {
         }
         self.state = state
         capabilities = ZoneCapabilities(rawValue: try cursor.uint8(bytes))
-        incarnation = try cursor.uint16(bytes)
+        let sourceCount = Int(try cursor.uint16(bytes))
         let device = try cursor.uint64(bytes)
         self.device = device == 0 ? nil : device
         name = try cursor.text(bytes, upTo: 255)
         guard number > 0, number < 1 << 31, database < 1 << 31,
-            name.isEmpty == (state == .leftOut), incarnation < 1 << 12
+            name.isEmpty == (state == .leftOut), sourceCount <= ZoneLineage.sourceLimit
         else { throw .value("zone") }
         guard capabilities.isSubset(of: .custom) else { throw .newer("capabilities") }
+        if sourceCount > 0 { lineage = try ZoneLineage(sourceCount, bytes, &cursor) }
         try ExtensionBlock.end(bytes, &cursor)
     }
 }

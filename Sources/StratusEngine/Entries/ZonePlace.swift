@@ -7,7 +7,8 @@ package struct ZonePlace: Equatable, Sendable {
     package var database: UInt32
     package var capabilities: ZoneCapabilities
     package var state: ZoneState
-    package var incarnation: UInt16
+    /// Whether the zone has its history from elsewhere, which its entry names.
+    package var hasLineage: Bool
     package var offset: JournalOffset
 
     package init(_ entry: ZoneEntry, at offset: JournalOffset) {
@@ -15,7 +16,7 @@ package struct ZonePlace: Equatable, Sendable {
         database = entry.database
         capabilities = entry.capabilities
         state = entry.state
-        incarnation = entry.incarnation
+        hasLineage = entry.lineage != nil
         self.offset = offset
     }
 
@@ -28,14 +29,14 @@ package struct ZonePlace: Equatable, Sendable {
         database = UInt32(truncatingIfNeeded: value.first >> 32)
         capabilities = ZoneCapabilities(
             rawValue: UInt8(truncatingIfNeeded: value.second >> 8))
-        incarnation = UInt16(truncatingIfNeeded: value.second >> 16)
+        hasLineage = value.second >> 16 & 1 != 0
         offset = JournalOffset(rawValue: value.stamp)
     }
 
     package var value: IndexValue {
         IndexValue(
             stamp: offset.rawValue, first: UInt64(database) << 32 | UInt64(number),
-            second: UInt64(incarnation) << 16 | UInt64(capabilities.rawValue) << 8
+            second: (hasLineage ? 1 << 16 : 0) | UInt64(capabilities.rawValue) << 8
                 | UInt64(state.rawValue))
     }
 

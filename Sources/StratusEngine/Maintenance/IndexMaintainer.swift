@@ -160,6 +160,15 @@ package final class IndexMaintainer: Sendable {
         committer.release(released.take())
     }
 
+    /// As of ``Engine/raise(above:)``.
+    func raise(above incarnation: UInt16) throws(EngineError) {
+        do throws(JournalError) {
+            try committer.raise(above: incarnation)
+        } catch {
+            throw EngineError(error)
+        }
+    }
+
     private func checkpoint(ifLonger least: Int) throws(EngineError) {
         finish(.writing)
         let isDue = try stepping { state throws(EngineError) in

@@ -62,26 +62,26 @@ struct ActivityProjection: DerivedProjection {
             let zone = try ZoneEntry(payload)
             if zone.state != .leftOut { zones.append((zone, entry.offset)) }
         // What was last changed in the zone may be what is forgotten.
-        case .horizon: note(entry.header, StoredUsage())
+        case .horizon: note(entry, StoredUsage())
         case .tombstone:
             let tombstone = try entry.tombstone(payload)
             note(
-                entry.header,
+                entry,
                 StoredUsage(
                     recordCount: tombstone.deletesRecord ? -1 : 0, bytes: -tombstone.takenBytes))
         default:
             let record = try entry.record(payload)
             let assetBytes = (record.head.assetBytes ?? 0) - (record.replacedAssetBytes ?? 0)
             note(
-                entry.header,
+                entry,
                 StoredUsage(
                     recordCount: record.replacesRecord ? 0 : 1,
                     bytes: payload.count - record.replacedLength + assetBytes))
         }
     }
 
-    private mutating func note(_ header: FrameHeader, _ usage: StoredUsage) {
-        open[header.zone, default: Change()].add(usage, at: header.version.offset)
+    private mutating func note(_ entry: borrowing FoldedEntry, _ usage: StoredUsage) {
+        open[entry.zone, default: Change()].add(usage, at: entry.offset)
     }
 
     package mutating func completeCommit(at time: Int64, in state: inout FoldState) {

@@ -128,7 +128,7 @@ package struct FoldedTombstone {
     /// The version that it replaces; none: there is none.
     package var previous: Version { standing?.version ?? entry.previous }
     /// Whether there was a record.
-    package var deletesRecord: Bool { standing?.isRecord ?? true }
+    package var deletesRecord: Bool { standing?.isRecord ?? (entry.previous != .none) }
     /// What that record took, as quotas count it.
     package var takenBytes: Int {
         standing.map { $0.length + ($0.assetBytes ?? 0) } ?? entry.takenBytes

@@ -45,7 +45,9 @@ struct RecordProjection: Projection {
             let location = entry.location(isDeleted: true)
             if tombstone.deletesRecord { state.noteDead(payload: tombstone.entry.replacedLength) }
             state.index.set(.record(zone, tombstone.name), location, isLapsing: true)
-            state.index.remove(.feed(zone, tombstone.previous), at: entry.stamp)
+            if tombstone.previous != .none {
+                state.index.remove(.feed(zone, tombstone.previous), at: entry.stamp)
+            }
             state.index.set(.feed(zone, version), location, isFresh: true, isLapsing: true)
             // A record of another type may take the name: then this is found here.
             state.index.set(
@@ -104,7 +106,8 @@ struct RecordProjection: Projection {
             let tombstone = try Tombstone(payload)
             return EntryDescription(
                 recordName: tombstone.name, recordType: schema.name(tombstone.type),
-                detail: "deletes \(tombstone.previous)")
+                detail: tombstone.previous == .none
+                    ? "was deleted" : "deletes \(tombstone.previous)")
         }
         var cursor = ByteCursor()
         let head = try RecordHead(payload, &cursor)

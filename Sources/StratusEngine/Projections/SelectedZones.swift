@@ -43,10 +43,9 @@ package enum SelectedEntry {
     }
 
     /// The number of a zone or a share alone.
-    static func leftOut(_ number: UInt32, _ incarnation: UInt16) -> SelectedEntry {
+    static func leftOut(_ number: UInt32) -> SelectedEntry {
         let zone = ZoneEntry(
-            number: number, database: 0, state: .leftOut, capabilities: [],
-            incarnation: incarnation, name: "")
+            number: number, database: 0, state: .leftOut, capabilities: [], name: "")
         return .instead(.zone, zone: number) { zone.write(to: &$0) }
     }
 }

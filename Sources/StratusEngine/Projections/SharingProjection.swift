@@ -210,8 +210,7 @@ struct SharingProjection: Projection {
     ) throws(FormatError) -> SelectedEntry {
         if zones.contains(zone: entry.zone) { return .whole }
         let share = try ShareEntry(payload)
-        return share.began == .none
-            ? .leftOut(share.number, entry.version.incarnation) : .nothing
+        return share.began == .none ? .leftOut(share.number) : .nothing
     }
 
     package static func validate(

@@ -48,8 +48,7 @@ struct ZoneProjection: Projection {
         _ payload: Span<UInt8>, of entry: JournalEntry, by zones: SelectedZones
     ) throws(FormatError) -> SelectedEntry {
         let zone = try ZoneEntry(payload)
-        return zones.contains(zone: zone.number)
-            ? .whole : .leftOut(zone.number, zone.incarnation)
+        return zones.contains(zone: zone.number) ? .whole : .leftOut(zone.number)
     }
 
     package static func validate(
@@ -60,7 +59,8 @@ struct ZoneProjection: Projection {
         _ payload: Span<UInt8>, _ kind: EntryKind, _ schema: Schema
     ) throws(FormatError) -> EntryDescription {
         let zone = try ZoneEntry(payload)
-        return EntryDescription(
-            detail: zone.state == .leftOut ? "left out" : "\(zone.name) \(zone.state)")
+        if zone.state == .leftOut { return EntryDescription(detail: "left out") }
+        let source = zone.lineage.map { ", restored from the store \($0.sources[0].storeID)" }
+        return EntryDescription(detail: "\(zone.name) \(zone.state)\(source ?? "")")
     }
 }

@@ -49,11 +49,13 @@ package final class PublishedState: Sendable {
     package var current: StoreState { content.withLock { $0.state } }
 
     /// Shows readers the fold; ``announce(_:)`` follows once the committer's lock is free.
-    package func publish(_ fold: FoldState, _ view: JournalView, head: JournalOffset) {
+    package func publish(
+        _ fold: FoldState, _ view: JournalView, of identity: StoreIdentity, head: JournalOffset
+    ) {
         let old = current
         show(
             StoreState(
-                fold: fold, view: view, head: head, identity: old.identity, assets: old.assets,
+                fold: fold, view: view, head: head, identity: identity, assets: old.assets,
                 cache: old.cache, pin: old.pin, selection: old.selection))
     }
 

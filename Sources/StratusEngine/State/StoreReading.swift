@@ -245,6 +245,15 @@ package struct StoreReading: Sendable {
         }
     }
 
+    /// The entry of a version, which a caller may have made up, where one is kept. Of a record that was
+    /// restored with its version none is found: it lies elsewhere.
+    package func keptEntry(of version: Version) throws(EngineError) -> JournalEntry? {
+        guard version != .none, let entry = try keptEntry(at: version.offset),
+            entry.version == version
+        else { return nil }
+        return entry
+    }
+
     /// The entries at `places`, read in the order in which they lie, given in that of `places`.
     package func entries(_ places: [EntryLocation]) throws(EngineError) -> [JournalEntry] {
         var found: [(number: Int, entry: JournalEntry)] = []

@@ -219,8 +219,9 @@ struct CompactedBlock: Sendable {
             ? Version(incarnation: 0, offset: offset)
             : Version(rawValue: try cursor.uint64(span))
         let zone = flags & Entry.hasZone == 0 ? 0 : try cursor.varint32(span)
-        guard kind.isEntry, ordinal < 1 << 31, version.offset > .zero, version.offset <= offset
-        else { throw .value("header") }
+        guard kind.isEntry, ordinal < 1 << 31, version.offset > .zero else {
+            throw .value("header")
+        }
         let checksum = try cursor.uint64(span)
         let header = FrameHeader(
             kind: kind, zone: zone, version: version, payloadLength: length, ordinal: ordinal,

@@ -138,10 +138,7 @@ extension FrameHeader {
             throw .field("reserved")
         }
         guard kind.isEntry || (ordinal == 0 && !isLast) else { throw .field("ordinal") }
-        // An entry was written at its own offset first, or is a copy of an earlier one.
-        guard !kind.isEntry || (version.offset > .zero && version.offset <= offset) else {
-            throw .field("version")
-        }
+        guard !kind.isEntry || version.offset > .zero else { throw .field("version") }
         guard place + frameLength <= end else { throw .length }
     }
 

@@ -39,7 +39,9 @@ extension JournalOffset: CustomStringConvertible {
     @usableFromInline package var description: String { String(rawValue) }
 }
 
-/// Where an entry was first written: an incarnation (12 bits) and an offset (52 bits).
+/// Where an entry was first written: an incarnation (12 bits) and an offset (52 bits). That is where
+/// it lies, but for the records of a zone that was restored from elsewhere, which keep the versions
+/// they had.
 ///
 /// It is the change tag of a record and its place in the feed of its zone. Version 0 is none.
 @usableFromInline package struct Version: Hashable, Comparable, Sendable {

@@ -1,6 +1,8 @@
 package import StratusBytes
+package import StratusFiles
 
-/// What never changes of a store.
+/// Which store it is. Of one store nothing of it changes but that the incarnation may rise, and then
+/// the ancestors say up to where it was less.
 package struct StoreIdentity: Equatable, Sendable {
     package var storeID: StoreID
     package var secret: UInt64
@@ -76,6 +78,19 @@ package struct StoreIdentity: Equatable, Sendable {
     package func version(at offset: JournalOffset) -> Version {
         let writer = ancestors.first { offset < $0.end }
         return Version(incarnation: writer?.incarnation ?? incarnation, offset: offset)
+    }
+
+    /// The same of what is written from `end` on: its incarnation is greater than the store's own and
+    /// than `other` by 1 to 16; nil where there is no such number left.
+    package func raised(
+        above other: UInt16 = 0, from end: JournalOffset, _ randomness: Randomness
+    ) -> StoreIdentity? {
+        var identity = self
+        identity.incarnation = max(incarnation, other) + 1 + UInt16(randomness.next() % 16)
+        guard identity.incarnation < 1 << 12 else { return nil }
+        identity.ancestors.append(
+            Manifest.Ancestor(lineage: lineage, incarnation: incarnation, end: end))
+        return identity
     }
 
     /// Whether a store of that lineage had this one's history up to `version`.

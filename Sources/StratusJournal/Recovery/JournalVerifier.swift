@@ -24,6 +24,7 @@ package struct JournalVerifier {
     package private(set) var bytesRead = 0
 
     private let manifest: Manifest
+    private let identity: StoreIdentity
     private let storage: any Storage
     /// That the next entry has, unless it begins a commit; nil: unknown, behind damage.
     private var nextOrdinal: UInt32? = 0
@@ -50,6 +51,7 @@ package struct JournalVerifier {
 
     package init(_ manifest: Manifest, in storage: any Storage) {
         self.manifest = manifest
+        identity = StoreIdentity(manifest)
         self.storage = storage
     }
 
@@ -288,12 +290,20 @@ package struct JournalVerifier {
     /// Checks the entries of a block.
     private mutating func take(_ entries: [JournalEntry], _ check: Check) {
         for entry in entries {
-            if let fault = check(entry, isBroken) {
+            if let fault = fault(of: entry, check) {
                 findings.append(JournalFinding(entry.damage(fault)))
             }
             entryCount += 1
             if entry.header.isLast { commitCount += 1 }
         }
+    }
+
+    private func fault(of entry: JournalEntry, _ check: Check) -> JournalDamage.Kind? {
+        // A version that was restored is less than those that the store gives from there on.
+        guard !entry.kind.isEntry || entry.version <= identity.version(at: entry.offset) else {
+            return .frame(.field("version"))
+        }
+        return check(entry, isBroken)
     }
 
     /// Checks length and header of a segment's file; returns the damage where there is no more to
@@ -385,7 +395,7 @@ package struct JournalVerifier {
             }
             isBehindOpenEnd = isBehindOpenEnd && !entry.kind.isEntry
             let isChecked = !isBehindOpenEnd || entry.kind != .preamble
-            if isChecked, let fault = check(entry, isBroken) { finding(fault) }
+            if isChecked, let fault = fault(of: entry, check) { finding(fault) }
             if entry.kind == .trailer, isWhole, !holds(entry, in: group, of: segment) {
                 findTrailer(group.offset, in: segment)
             }

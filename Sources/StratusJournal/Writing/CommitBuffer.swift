@@ -34,10 +34,11 @@ package struct CommitBuffer: Sendable {
         isEmpty ? 0 : frames.count + FrameFormat.timeLength
     }
 
-    /// Adds an entry; `payload` writes it. Fails with `.length` where it is too long.
+    /// Adds an entry; `payload` writes it. Without a `version` it gets that of the place where it will
+    /// lie. Fails with `.length` where it is too long.
     package mutating func append(
-        _ kind: EntryKind, zone: UInt32, limit: Int = FrameFormat.payloadLimit,
-        payload: (inout ByteWriter) -> Void
+        _ kind: EntryKind, zone: UInt32, version: Version = .none,
+        limit: Int = FrameFormat.payloadLimit, payload: (inout ByteWriter) -> Void
     ) throws(FrameFault) {
         precondition(kind.isEntry)
         let start = frames.count
@@ -45,7 +46,7 @@ package struct CommitBuffer: Sendable {
         frames.uint64(0)
         frames.uint32(0)
         frames.uint32(UInt32(entryCount))
-        frames.uint64(0)
+        frames.uint64(version.rawValue)
         frames.uint32(zone)
         frames.uint32(UInt32(kind.rawValue))
         payload(&frames)

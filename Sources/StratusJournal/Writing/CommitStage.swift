@@ -100,3 +100,10 @@ package struct CommitStage<Fold: JournalFold> {
         }
     }
 }
+
+extension CommitStage where Fold: CommitParticipant {
+    /// Shows readers what was written and folded.
+    mutating func publish() {
+        fold.publish(writer.view, of: writer.identity, head: writer.head)
+    }
+}

@@ -34,7 +34,7 @@ extension Committer {
             if state.isClosed { throw .closed }
             let gone = try state.stage.writer.list(compacted)
             body(&state.stage.fold, gone)
-            state.stage.fold.publish(state.stage.writer.view, head: state.stage.writer.head)
+            state.stage.publish()
         }
     }
 
@@ -43,7 +43,17 @@ extension Committer {
         try state.withLock { state throws(JournalError) in
             if state.isClosed { throw .closed }
             try state.stage.writer.endSegment()
-            state.stage.fold.publish(state.stage.writer.view, head: state.stage.writer.head)
+            state.stage.publish()
+        }
+    }
+
+    /// Makes the versions of what is committed from here on greater than those of a store with that
+    /// incarnation: see ``JournalWriter/raise(above:)``.
+    package func raise(above incarnation: UInt16) throws(JournalError) {
+        try state.withLock { state throws(JournalError) in
+            if state.isClosed { throw .closed }
+            try state.stage.writer.raise(above: incarnation)
+            state.stage.publish()
         }
     }
 
@@ -51,7 +61,7 @@ extension Committer {
     package func publish() {
         state.withLock { state in
             guard !state.isClosed, state.stage.writer.position != nil else { return }
-            state.stage.fold.publish(state.stage.writer.view, head: state.stage.writer.head)
+            state.stage.publish()
         }
     }
 

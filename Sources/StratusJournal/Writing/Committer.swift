@@ -27,7 +27,7 @@ package protocol CommitParticipant: JournalFold {
     ) throws(JournalError)
 
     /// Everything staged is now part of the store: readers may see it.
-    mutating func publish(_ view: JournalView, head: JournalOffset)
+    mutating func publish(_ view: JournalView, of identity: StoreIdentity, head: JournalOffset)
 
     /// What changed since the last call; all of it was published.
     mutating func takeChanges() -> Changes
@@ -68,7 +68,7 @@ package final class Committer<Participant: CommitParticipant>: Sendable {
     ) {
         self.durability = durability
         var stage = CommitStage(writer, fold: participant)
-        stage.fold.publish(stage.writer.view, head: stage.writer.head)
+        stage.publish()
         state = Mutex(State(stage: stage))
     }
 
@@ -161,7 +161,7 @@ extension Committer.State {
             for index in commits.indices where failures[index] == nil { failures[index] = error }
             return CommitOutcome(failures: failures)
         }
-        stage.fold.publish(stage.writer.view, head: stage.writer.head)
+        stage.publish()
         return CommitOutcome(failures: failures, changes: stage.fold.takeChanges())
     }
 

@@ -2,7 +2,7 @@ internal import StratusBytes
 
 /// A group under construction at a known place of a segment.
 ///
-/// Frames get their offsets, and with them their versions and checksums, as they are added.
+/// Frames get their offsets, and with them versions and checksums, as they are added.
 package struct GroupBuilder: Sendable {
     /// Where the group begins.
     package let base: JournalOffset
@@ -129,16 +129,18 @@ package struct GroupBuilder: Sendable {
         }
     }
 
-    /// Gives the frame at `place` its version and its checksums; returns the end of the frame.
+    /// Gives the frame at `place` its version, if it has none yet, and its checksums; returns the end of the frame.
     private mutating func finish(at place: Int) -> Int {
         let offset = base.advanced(byBytes: place)
         let length = Int(frames.bytes.span.uint32(at: place + FrameFormat.length))
         let isLast = FrameHeader.isLast(frames.bytes.span, at: place)
         let end = place + FrameFormat.frameLength(payload: length, isLast: isLast)
         let content = place + FrameFormat.content(isLast: isLast)
-        frames.set(
-            Version(incarnation: incarnation, offset: offset).rawValue,
-            at: content + FrameFormat.version)
+        let version = content + FrameFormat.version
+        if frames.bytes.span.uint64(at: version) == 0 {
+            frames.set(
+                Version(incarnation: incarnation, offset: offset).rawValue, at: version)
+        }
         let payload = Checksum.xxh3(frames.bytes.span, in: content..<end)
         frames.set(payload, at: place + FrameFormat.payloadChecksum)
         payloadChecksums.append(payload)

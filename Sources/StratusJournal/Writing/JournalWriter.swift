@@ -81,6 +81,7 @@ package struct JournalWriter {
     /// Of a segment of a small store, in bytes.
     package var usualSegmentLength: Int { options.segmentLength ?? Self.leastSegment }
 
+    package var identity: StoreIdentity { StoreIdentity(manifest) }
     package var clock: Clock { options.clock }
     package var randomness: Randomness { options.randomness }
 
@@ -349,15 +350,25 @@ extension JournalWriter {
 
     /// Begins a new segment. In this order, so that a crash anywhere leaves either journal whole:
     /// the old segment's trailer is durable, then the new file, then the manifest that names both.
-    private mutating func beginSegment(roomFor bytes: Int) throws(JournalError) {
+    private mutating func beginSegment(
+        roomFor bytes: Int, raisedAbove incarnation: UInt16? = nil
+    ) throws(JournalError) {
         // The trailer comes first in the chain that the new header continues.
         if file != nil, !isSealed {
             try seal()
             try sync()
         }
         let last = manifest.segments.last
+        let base = max(last?.limit ?? .zero, droppedLimit)
+        var identity = identity
+        if let incarnation {
+            guard
+                let raised = identity.raised(above: incarnation, from: base, options.randomness)
+            else { throw .noIncarnation }
+            identity = raised
+        }
         let header = SegmentHeader(
-            identity: StoreIdentity(manifest), base: max(last?.limit ?? .zero, droppedLimit),
+            identity: identity, base: base,
             lengthInBytes: segmentLength(roomFor: bytes),
             salt: options.randomness.next(), epoch: manifest.epoch,
             predecessorBase: last?.base ?? .zero, predecessorEnd: head, chain: chain,
@@ -392,10 +403,22 @@ extension JournalWriter {
         if isOver { try beginSegment(roomFor: 0) }
     }
 
+    /// Makes the versions of all that follows greater than those of a store with that incarnation, by
+    /// a greater incarnation of this store: what follows lies in another segment. Does nothing where
+    /// the store has one already.
+    package mutating func raise(above incarnation: UInt16) throws(JournalError) {
+        if let poison { throw .poisoned(poison) }
+        if manifest.incarnation > incarnation { return }
+        if file == nil { try reopenSegment() }
+        try beginSegment(roomFor: 0, raisedAbove: incarnation)
+    }
+
     /// Makes the manifest that lists a new segment.
     private mutating func list(_ header: SegmentHeader) throws(JournalError) {
         var next = manifest
         next.generation += 1
+        next.incarnation = header.identity.incarnation
+        next.ancestors = header.identity.ancestors
         if file != nil {
             next.changeLast { last in
                 last.finish(as: .sealed, at: head, chain: chain, totals)

@@ -54,7 +54,7 @@ struct SharingEntries {
         zone = engine.published.current.fold.zoneCount + 1
         var buffer = CommitBuffer()
         let entry = ZoneEntry(
-            number: zone, database: 1, state: .alive, capabilities: .custom, incarnation: 0,
+            number: zone, database: 1, state: .alive, capabilities: .custom,
             name: name)
         try buffer.add(.zone, zone: zone) { entry.write(to: &$0) }
         _ = try engine.commitBlocking(Commit(buffer: buffer))

@@ -128,7 +128,9 @@ extension ModelFold {
         return buffer
     }
 
-    package mutating func publish(_ view: JournalView, head: JournalOffset) {
+    package mutating func publish(
+        _ view: JournalView, of identity: StoreIdentity, head: JournalOffset
+    ) {
         outcomes.publish(commits, view, head)
     }
 

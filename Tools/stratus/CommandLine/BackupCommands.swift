@@ -115,8 +115,10 @@ extension Command {
             records with all below them, in one commit; ARCHIVE may be one of --only. --mode says \
             what becomes of what is there: skip brings back only what is gone; keep leaves what \
             was changed since; replace makes all of it what it was (the default); mirror also \
-            deletes what was not there. --dry-run says what would be done. A service that has \
-            STORE open does it, if its gateway listens.
+            deletes what was not there. A zone that is not in STORE comes back with its change \
+            tags, dates, users and deletions, so that clients of the original go on in it; not \
+            with --as-zone or --to-user another one. --dry-run says what would be done. A service \
+            that has STORE open does it, if its gateway listens.
             """,
         arguments: [.archive, .store],
         options: [

@@ -1,0 +1,194 @@
+internal import StratusEngine
+internal import StratusIndex
+internal import StratusJournal
+
+/// What a zone keeps of its past when it is restored where it is not there any more, or never was:
+/// the change tags, dates and users of its records, and what was deleted in it. So change tags and
+/// tokens from up to then stay good.
+struct ZoneHistory: Sendable {
+    /// What becomes one item of the restore.
+    struct Item: Sendable {
+        var recordName: String
+        /// The version that it had.
+        var version: Version
+        /// Whether it keeps that; otherwise it is not quite what it was, and gets one of this store.
+        var keepsVersion: Bool
+        /// In milliseconds since 1970.
+        var created: Int64
+        var modified: Int64
+        var creator: User
+        /// Who saved or deleted it.
+        var modifier: User
+        /// The type of a record that was deleted; nil: it is there.
+        var deletedType: String?
+    }
+
+    /// A user of this store.
+    struct User: Sendable {
+        var id: UserID
+        /// Empty: the host's name is not known.
+        var name: String
+    }
+
+    let lineage: ZoneLineage
+    /// Of the store that it is taken from.
+    let incarnation: UInt16
+    /// In the order of their entries, which is that of their versions.
+    private(set) var items: [Item]
+
+    /// The items of a call that restores the zone, whose records are `records`.
+    func callItems(
+        saving records: [Record], in zone: RecordZone.ID
+    ) -> [RecordItem] {
+        var saved: [String: Record] = [:]
+        for record in records { saved[record.recordID.recordName] = record }
+        return items.map { item in
+            if item.deletedType == nil, let record = saved[item.recordName] {
+                return .save(record, SaveRule(.ifServerRecordUnchanged))
+            }
+            return .delete(Record.ID(recordName: item.recordName, zoneID: zone))
+        }
+    }
+}
+
+/// A zone of another store, or of a state of this one: its records but for those of shares, in the
+/// order of its feed, and its history.
+struct PastZone {
+    var records: [Record] = []
+    var history: ZoneHistory?
+}
+
+extension DatabaseSnapshot {
+    /// The zone and, if it would be the same zone in `database`, its history.
+    func zone(
+        _ zoneID: RecordZone.ID, for database: Database
+    ) throws(StoreError) -> PastZone {
+        try answer { view throws(EngineError) in try view.pastZone(zoneID, for: database) }
+    }
+}
+
+extension DatabaseView {
+    fileprivate func pastZone(
+        _ id: RecordZone.ID, for database: Database
+    ) throws(EngineError) -> PastZone {
+        let reading = try reading
+        try checkReadsAll()
+        var past = PastZone()
+        guard let zone = try usedZone(id, reading)?.place else { return past }
+        var users = PastUsers(reading, database.container.identity)
+        var items: [ZoneHistory.Item] = []
+        var places: [EntryLocation] = []
+        var length = 0
+        func add() throws(EngineError) {
+            var names = UserNames(reading)
+            for entry in try reading.entries(places) {
+                if entry.kind == .tombstone {
+                    items.append(try users.item(reading.tombstone(entry), of: entry))
+                    continue
+                }
+                let record = try reading.record(entry, in: id, &names)
+                items.append(try users.item(record, of: entry))
+                if !record.isShare { past.records.append(record) }
+            }
+            places.removeAll(keepingCapacity: true)
+            length = 0
+        }
+        try reading.scan(KeySpace.feed.range(zone: zone.number)) { _, value throws(EngineError) in
+            places.append(EntryLocation(value))
+            length += EntryLocation(value).frameLength
+            if places.count == Page.usual || length > Page.lengthLimit { try add() }
+            return true
+        }
+        try add()
+        guard case .private(let owner) = scope, case .private(let target) = database.scope,
+            try users.user(owner).id == target, zone.capabilities.contains(.fetchChanges)
+        else { return past }
+        // What does not keep its version has a greater one, and comes behind the others.
+        let sorted = items.filter(\.keepsVersion) + items.filter { !$0.keepsVersion }
+        past.history = ZoneHistory(
+            lineage: try reading.lineage(of: zone), incarnation: reading.identity.incarnation,
+            items: sorted)
+        return past
+    }
+}
+
+extension StoreReading {
+    /// That of the zone where it is restored as it is in this state.
+    fileprivate func lineage(of zone: ZonePlace) throws(EngineError) -> ZoneLineage {
+        let own = try zoneEntry(zone).lineage
+        func source(_ lineage: UInt64, _ through: Version) -> ZoneLineage.Source {
+            ZoneLineage.Source(
+                storeID: identity.storeID, lineage: lineage, database: zone.database,
+                zone: zone.number, through: through)
+        }
+        let last = lastVersion
+        var sources = [source(identity.lineage, last)]
+        for ancestor in identity.ancestors.reversed()
+        where ancestor.end > .zero && ancestor.lineage != identity.lineage {
+            let end = identity.version(at: ancestor.end.previous)
+            sources.append(source(ancestor.lineage, min(last, end)))
+        }
+        return ZoneLineage(
+            floor: max(try horizon(of: zone), own?.floor ?? .none),
+            sources: sources + (own?.sources ?? []))
+    }
+}
+
+/// The users of another store, or of this one, as users of a store of an identity.
+private struct PastUsers {
+    private let reading: StoreReading
+    private let identity: StoreIdentity
+    private var known: [UserID: ZoneHistory.User] = [:]
+
+    init(_ reading: StoreReading, _ identity: StoreIdentity) {
+        self.reading = reading
+        self.identity = identity
+    }
+
+    /// Whom the host's name stands for; where that is not known, or the stores give names the same
+    /// meaning, the user of the same record name.
+    mutating func user(_ id: UserID) throws(EngineError) -> ZoneHistory.User {
+        if let user = known[id] { return user }
+        let number = try reading.user(id)
+        let entry = try number.flatMap { number throws(EngineError) in
+            try reading.userEntry(number)
+        }
+        let name = entry?.hostName ?? ""
+        let isSame = name.isEmpty || reading.identity.userSeed == identity.userSeed
+        let user = ZoneHistory.User(
+            id: isSame ? id : UserID(name, seed: identity.userSeed), name: name)
+        known[id] = user
+        return user
+    }
+
+    mutating func item(
+        _ record: Record, of entry: JournalEntry
+    ) throws(EngineError) -> ZoneHistory.Item {
+        guard let system = record.system else { throw .damaged(entry) }
+        let modifier = try user(system.modifier)
+        var item = ZoneHistory.Item(
+            recordName: record.recordID.recordName, version: entry.version,
+            // A root would have lost its share without having been changed.
+            keepsVersion: record.share == nil, created: system.created,
+            modified: system.modified, creator: try user(system.creator), modifier: modifier)
+        if record.isShare {
+            // Who may see records is not brought back: to who has it the share has ended.
+            item.keepsVersion = false
+            item.deletedType = record.recordType
+        }
+        return item
+    }
+
+    mutating func item(
+        _ tombstone: Tombstone, of entry: JournalEntry
+    ) throws(EngineError) -> ZoneHistory.Item {
+        guard let id = try reading.user(tombstone.deleter),
+            let type = reading.schema.name(tombstone.type)
+        else { throw .damaged(entry) }
+        let deleter = try user(id)
+        return ZoneHistory.Item(
+            recordName: tombstone.name, version: entry.version, keepsVersion: true,
+            created: tombstone.deleted, modified: tombstone.deleted, creator: deleter,
+            modifier: deleter, deletedType: type)
+    }
+}
