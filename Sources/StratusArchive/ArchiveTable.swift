@@ -8,14 +8,28 @@ package struct ArchiveTable: Equatable, Sendable {
         package var owner: String
         package var name: String
         package var recordCount: Int
-        /// Its content hash, 32 bytes; nil where it was not computed.
-        package var hash: [UInt8]?
+        /// What its content hash is made of; nil where it was not computed.
+        package var content: Content?
 
-        package init(owner: String, name: String, recordCount: Int, hash: [UInt8]?) {
+        package init(owner: String, name: String, recordCount: Int, content: Content?) {
             self.owner = owner
             self.name = name
             self.recordCount = recordCount
-            self.hash = hash
+            self.content = content
+        }
+    }
+
+    /// The content of a zone: `Formats/Hash.md`, "Digest of a zone". What it becomes is told from it by
+    /// what changes, which cannot be said of the hash.
+    package struct Content: Hashable, Sendable {
+        /// How many records count.
+        package var recordCount: Int
+        /// Of their digests: 32 bytes.
+        package var sum: [UInt8]
+
+        package init(recordCount: Int, sum: [UInt8]) {
+            self.recordCount = recordCount
+            self.sum = sum
         }
     }
 
@@ -131,8 +145,11 @@ package struct ArchiveTable: Equatable, Sendable {
             writer.countedText(zone.owner)
             writer.countedText(zone.name)
             writer.varint(zone.recordCount)
-            writer.uint8(zone.hash == nil ? 0 : 1)
-            if let hash = zone.hash { writer.append(hash) }
+            writer.uint8(zone.content == nil ? 0 : 1)
+            if let content = zone.content {
+                writer.varint(content.recordCount)
+                writer.append(content.sum)
+            }
         }
         writer.varint(selection.count)
         for selected in selection {
@@ -192,8 +209,13 @@ package struct ArchiveTable: Equatable, Sendable {
             let count = try cursor.count(bytes, upTo: Int(Self.offsetLimit))
             let flag = try cursor.uint8(bytes)
             guard flag < 2 else { throw .newer("flags") }
-            let hash = flag == 0 ? nil : bytes.array(in: try cursor.range(bytes, count: 32))
-            zones.append(Zone(owner: owner, name: name, recordCount: count, hash: hash))
+            var content: Content?
+            if flag == 1 {
+                let counted = try cursor.count(bytes, upTo: count)
+                let sum = bytes.array(in: try cursor.range(bytes, count: 32))
+                content = Content(recordCount: counted, sum: sum)
+            }
+            zones.append(Zone(owner: owner, name: name, recordCount: count, content: content))
         }
     }
 

@@ -61,7 +61,9 @@ class Archive:
             flag = c.number(1)
             if flag > 1:
                 raise Damage("format.newer flags")
-            self.zones.append(zone + [c.take(32) if flag else None])
+            content = (c.varint(), c.take(32)) if flag else None
+            valid = valid and (not content or content[0] <= zone[2])
+            self.zones.append(zone + [content])
         self.selection = [(c.text(), c.text()) for _ in range(c.varint())]
         items = [(owner.encode(), zone.encode()) for owner, zone in self.selection]
         valid = valid and items == sorted(set(items))

@@ -127,8 +127,8 @@ extension Container {
 
     /// All zones of all databases that hold anything, in one state, or those that are selected.
     ///
-    /// - Parameter base: what an archive says of them; one that did not change since it ended has the
-    ///   same content hash.
+    /// - Parameter base: what an archive says of them. The content of a zone is told from that by what
+    ///   has changed since.
     func zoneSummary(
         at snapshot: Snapshot, contentHashes: Bool, of selection: ZoneSelection? = nil,
         since base: ArchiveTable? = nil
@@ -143,7 +143,7 @@ extension Container {
         }
         var zones: [ArchiveTable.Zone] = []
         let known = Dictionary(
-            (base?.zones ?? []).map { ([$0.owner, $0.name], $0.hash) },
+            (base?.zones ?? []).map { ([$0.owner, $0.name], $0.content) },
             uniquingKeysWith: { first, _ in first })
         for (owner, database) in databases {
             do throws(StoreError) {
@@ -154,19 +154,14 @@ extension Container {
                     guard isSelected else { continue }
                     let count = try database.recordCount(inZoneWith: zone.zoneID)
                     if zone.zoneID.isDefault, count == 0 { continue }
-                    var hash: [UInt8]?
+                    var content: ArchiveTable.Content?
                     if contentHashes {
-                        if let base, let same = known[[owner, name]] ?? nil,
-                            try !reading.hasChanged(zone.zoneID, of: owner, since: base.end)
-                        {
-                            hash = same
-                        } else {
-                            hash = try database.contentHash(of: zone.zoneID).digest
-                        }
+                        content = try database.content(
+                            of: zone.zoneID, since: known[[owner, name]] ?? nil, base?.end ?? 0)
                     }
                     zones.append(
                         ArchiveTable.Zone(
-                            owner: owner, name: name, recordCount: count, hash: hash))
+                            owner: owner, name: name, recordCount: count, content: content))
                 }
             } catch {
                 throw .refused(error)
@@ -176,18 +171,23 @@ extension Container {
     }
 }
 
-extension StoreReading {
-    /// Whether a zone was made, or changed, at an offset or behind it.
-    fileprivate func hasChanged(
-        _ id: RecordZone.ID, of owner: String, since offset: UInt64
-    ) throws(StoreError) -> Bool {
-        try answering { () throws(EngineError) in
-            let user = UserID(recordName: owner)
-            guard let database = try database(user.map { .private(owner: $0) } ?? .public),
-                let place = try ZonePlace.decoded(value(.zone(database, hash(id.zoneName)))),
-                let activity = try value(.activity(place.number))
-            else { return true }
-            return place.offset.rawValue >= offset || activity.stamp >= offset
+extension DatabaseSnapshot {
+    /// The content of a zone. `known` is what it was where the journal ended at `end`; nil: that is
+    /// not known.
+    fileprivate func content(
+        of id: RecordZone.ID, since known: ArchiveTable.Content?, _ end: UInt64
+    ) throws(StoreError) -> ArchiveTable.Content {
+        try answer { view throws(EngineError) in
+            try view.checkReadsAll()
+            let reading = try view.reading
+            let zone = try view.zone(id, reading)
+            if let known,
+                let sum = try reading.contentSum(
+                    of: zone, id, since: ContentSum(known), at: JournalOffset(rawValue: end))
+            {
+                return sum.content
+            }
+            return try reading.contentSum(of: zone, id).content
         }
     }
 }

@@ -235,7 +235,7 @@ private struct StoreRestoration: Sendable {
             if let expected { expected } else {
                 try source.zoneSummary(at: snapshot, contentHashes: true)
             }
-        let isProved = !wanted.isEmpty && wanted.allSatisfy { $0.hash != nil }
+        let isProved = !wanted.isEmpty && wanted.allSatisfy { $0.content != nil }
         let zones = try store.zoneSummary(at: store.snapshot(), contentHashes: isProved)
         for (number, zone) in wanted.enumerated() {
             guard number < zones.count, zones[number].isLike(zone) else {
@@ -353,9 +353,9 @@ extension StoreRestoration {
 }
 
 extension ArchiveTable.Zone {
-    /// The same; of their hashes that counts only where both have one.
+    /// The same; of their contents that counts only where both have one.
     fileprivate func isLike(_ other: ArchiveTable.Zone) -> Bool {
-        let isSame = hash == other.hash || hash == nil || other.hash == nil
+        let isSame = content == other.content || content == nil || other.content == nil
         return isSame && owner == other.owner && name == other.name
             && recordCount == other.recordCount
     }

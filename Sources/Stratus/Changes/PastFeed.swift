@@ -77,7 +77,7 @@ extension StoreReading {
         return before
     }
 
-    private func versionReplaced(by entry: JournalEntry) throws(EngineError) -> Version {
+    fileprivate func versionReplaced(by entry: JournalEntry) throws(EngineError) -> Version {
         entry.kind == .tombstone
             ? try tombstone(entry).previous : try entry.recordHead().head.previous
     }
@@ -87,5 +87,12 @@ extension StoreReading {
             throw .damaged(entry)
         }
         return tombstone
+    }
+}
+
+extension JournalEntry {
+    /// Whether a record or a tombstone says that it replaces an entry.
+    func replacesAny(_ reading: StoreReading) throws(EngineError) -> Bool {
+        try reading.versionReplaced(by: self) != .none
     }
 }

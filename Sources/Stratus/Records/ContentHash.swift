@@ -1,3 +1,4 @@
+internal import StratusArchive
 internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
@@ -87,24 +88,73 @@ extension DatabaseView {
     }
 }
 
+/// What the hash of a zone is made of.
+struct ContentSum: Hashable, Sendable {
+    private(set) var recordCount: Int
+    private var sum: Sum256
+
+    init() {
+        recordCount = 0
+        sum = Sum256()
+    }
+
+    init(_ content: ArchiveTable.Content) {
+        recordCount = content.recordCount
+        sum = Sum256(content.sum)
+    }
+
+    var content: ArchiveTable.Content {
+        ArchiveTable.Content(recordCount: recordCount, sum: sum.bytes)
+    }
+
+    /// That of a zone of this name.
+    func hash(of name: String) -> ContentHash {
+        var writer = ByteWriter()
+        writer.countedText(name)
+        writer.varint(recordCount)
+        writer.append(sum.bytes)
+        return ContentHash(digest: SHA256.hash(writer.bytes), recordCount: recordCount)
+    }
+
+    /// Who may see the records is no part of them.
+    mutating func add(_ record: Record, includingSystem: Bool = false) {
+        if record.isShare { return }
+        sum.add(SHA256.hash(record.canonicalBytes(includingSystem: includingSystem)))
+        recordCount += 1
+    }
+
+    /// Takes back what ``add(_:includingSystem:)`` did, without system fields.
+    mutating func subtract(_ record: Record) {
+        if record.isShare { return }
+        sum.subtract(SHA256.hash(record.canonicalBytes(includingSystem: false)))
+        recordCount -= 1
+    }
+}
+
 extension StoreReading {
     fileprivate func contentHash(
         of zone: ZonePlace, _ id: RecordZone.ID, named name: String? = nil,
         includingSystem: Bool, _ progress: (Int) -> Void
     ) throws(EngineError) -> ContentHash {
-        var sum = Sum256()
-        var count = 0
+        try contentSum(of: zone, id, includingSystem: includingSystem, progress)
+            .hash(of: name ?? id.zoneName)
+    }
+
+    /// The sum of a zone out of all its records.
+    func contentSum(
+        of zone: ZonePlace, _ id: RecordZone.ID, includingSystem: Bool = false,
+        _ progress: (Int) -> Void = { _ in }
+    ) throws(EngineError) -> ContentSum {
+        var sum = ContentSum()
         var places: [EntryLocation] = []
         var length = 0
         // As above.
         var skipped = SkippedDamage(isAllowed: true)
         func add() throws(EngineError) {
-            // Who may see the records is no part of them.
-            for record in try records(places, in: id, &skipped) where !record.isShare {
-                sum.add(SHA256.hash(record.canonicalBytes(includingSystem: includingSystem)))
-                count += 1
+            for record in try records(places, in: id, &skipped) {
+                sum.add(record, includingSystem: includingSystem)
             }
-            progress(count)
+            progress(sum.recordCount)
             places.removeAll(keepingCapacity: true)
             length = 0
         }
@@ -118,11 +168,45 @@ extension StoreReading {
         }
         try add()
         if let damage = skipped.error { throw .refused(damage) }
-        var writer = ByteWriter()
-        writer.countedText(name ?? id.zoneName)
-        writer.varint(count)
-        writer.append(sum.bytes)
-        return ContentHash(digest: SHA256.hash(writer.bytes), recordCount: count)
+        return sum
+    }
+
+    /// The sum of a zone out of what it was before `offset`, and of what changed since; nil where that
+    /// is not all kept, or is so much that reading all records is as good.
+    func contentSum(
+        of zone: ZonePlace, _ id: RecordZone.ID, since known: ContentSum,
+        at offset: JournalOffset
+    ) throws(EngineError) -> ContentSum? {
+        guard offset > .zero, zone.offset < offset else { return nil }
+        let last = identity.version(at: offset.previous)
+        // Of deletions that are forgotten the feed has none.
+        guard try horizon(of: zone) <= last else { return nil }
+        let first = IndexKey.feed(zone.number, Version(rawValue: last.rawValue + 1))
+        let limit = known.recordCount / 4 + 16
+        var changed: [EntryLocation] = []
+        try scan(first..<KeySpace.feed.range(zone: zone.number).upperBound) { _, value in
+            changed.append(EntryLocation(value))
+            return changed.count <= limit
+        }
+        guard changed.count <= limit else { return nil }
+        var sum = known
+        var users = UserNames(self)
+        var isKept = true
+        try forEachEntry(at: changed) { _, entry throws(EngineError) in
+            guard isKept else { return }
+            if entry.kind == .record { sum.add(try record(entry, in: id, &users)) }
+            var before = entry
+            while before.version > last {
+                guard try before.replacesAny(self) else { return }
+                guard let replaced = try keptEntry(replacedBy: before) else {
+                    isKept = false
+                    return
+                }
+                before = replaced
+            }
+            if before.kind == .record { sum.subtract(try record(before, in: id, &users)) }
+        }
+        return isKept ? sum : nil
     }
 }
 
@@ -167,11 +251,22 @@ extension Record {
 }
 
 /// A sum modulo 2^256: the order of what is added does not matter, and it takes no memory.
-private struct Sum256 {
-    private var words: [UInt64] = [0, 0, 0, 0]
+private struct Sum256: Hashable, Sendable {
+    private var words: [UInt64]
 
-    mutating func add(_ digest: [UInt8]) {
-        var carry: UInt64 = 0
+    init() { words = [0, 0, 0, 0] }
+
+    init(_ bytes: [UInt8]) {
+        words = (0..<4).map { bytes.span.uint64(at: $0 * 8) }
+    }
+
+    /// Adds the complement.
+    mutating func subtract(_ digest: [UInt8]) {
+        add(digest.map { ~$0 }, carry: 1)
+    }
+
+    mutating func add(_ digest: [UInt8], carry: UInt64 = 0) {
+        var carry = carry
         for index in 0..<4 {
             let word = digest.span.uint64(at: index * 8)
             let (first, over) = words[index].addingReportingOverflow(word)

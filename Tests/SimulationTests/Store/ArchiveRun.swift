@@ -75,20 +75,22 @@ struct ArchiveRun {
 
     mutating func run() async throws {
         tally.stores = 1
+        let source = try await other("source", zones: Self.zones)
         let container = try store.open()
         if keepsHistory { try await container.setHistoryPolicy(.everything) }
-        for _ in 0..<12 { try await change(container) }
+        for _ in 0..<12 { try await change(container, source) }
         var archive: Archive?
         for number in 0..<1 + generator.below(4) {
             let base = generator.oneIn(4) ? nil : archive
             if base != nil { tally.increments += 1 } else { past = [] }
-            for _ in 0..<generator.below(10) { try await change(container) }
+            for _ in 0..<generator.below(10) { try await change(container, source) }
             if generator.oneIn(4) { try await container.maintenance.compact() }
             tally.archives += 1
             archive = try await container.backup(
                 to: store.archivePath("a\(number)"), since: base, keepingHistory: keepsHistory)
         }
         guard let path = archive?.path.split(separator: "/").last else { return }
+        try await source.close()
         let content = try Self.content(of: container.snapshot())
         let early = try await outcomes(of: followers, in: container)
         let late = try await lateFollowers(container)
@@ -98,10 +100,10 @@ struct ArchiveRun {
 
         try await checkRestored(last, content, early, late)
         try await checkClone(last, content)
-        let source = try await last.container()
-        try await checkZones(of: source, content, early, late)
-        try await checkOverwriting(with: source, content)
-        if keepsHistory { try await checkPast(of: last, source) }
+        let archived = try await last.container()
+        try await checkZones(of: archived, content, early, late)
+        try await checkOverwriting(with: archived, content)
+        if keepsHistory { try await checkPast(of: last, archived) }
         try await container.close()
     }
 
@@ -111,13 +113,17 @@ struct ArchiveRun {
         elements[generator.below(elements.count)]
     }
 
-    /// Saves and deletes records of a zone in one commit, or deletes the zone; now and then somebody
-    /// reads.
-    private mutating func change(_ container: Container) async throws {
+    /// Saves and deletes records of a zone in one commit, deletes the zone, or takes it from `source`;
+    /// now and then somebody reads.
+    private mutating func change(_ container: Container, _ source: Container) async throws {
         let place = any(Self.places)
         let database = container.privateDatabase(for: place.user)
         if generator.oneIn(14) {
             _ = try? await database.deleteRecordZone(withID: place.zone)
+        } else if generator.oneIn(14) {
+            tally.zones += 1
+            let held = source.snapshot().privateDatabase(for: place.user)
+            try await database.restore(place.zone, from: held, mode: .mirror)
         } else {
             try await database.save(RecordZone(zoneID: place.zone))
             note(container)
@@ -131,7 +137,7 @@ struct ArchiveRun {
                 } else if !deleted.contains(name) {
                     var record =
                         (try? await database.record(for: id))
-                        ?? Record(recordType: any(["Note", "Task"]), recordID: id)
+                        ?? Record(recordType: name == "r6" ? "Task" : "Note", recordID: id)
                     record["text"] = .string("\(generator.below(1000))")
                     if generator.oneIn(6) {
                         record["file"] = .asset(Asset(data: Data(generator.bytes(500))))
@@ -295,9 +301,21 @@ struct ArchiveRun {
         try await goOn(clone, in: "clone")
     }
 
-    /// A store that has something else.
-    private mutating func other(_ name: String) async throws -> Container {
+    /// A store that has something else and, of each user, `zones` with records and deletions.
+    private mutating func other(
+        _ name: String, zones: [RecordZone.ID] = []
+    ) async throws -> Container {
         let container = try store.opening(name).open()
+        for zone in zones {
+            for database in Self.users.map({ container.privateDatabase(for: $0) }) {
+                try await database.save(RecordZone(zoneID: zone))
+                for number in 0..<generator.below(6) {
+                    let id = Record.ID(recordName: "r\(number)", zoneID: zone)
+                    try await database.save(Record(recordType: "Note", recordID: id))
+                    if generator.oneIn(3) { try await database.deleteRecord(withID: id) }
+                }
+            }
+        }
         let zone = RecordZone.ID(zoneName: "own")
         let database = container.privateDatabase(for: any(["alice", "eve"]))
         try await database.save(RecordZone(zoneID: zone))
