@@ -19,7 +19,7 @@ package struct ArchiveTable: Equatable, Sendable {
         }
     }
 
-    /// The content of a zone: `Formats/Hash.md`, "Digest of a zone". What it becomes is told from it by
+    /// The content of a zone: `Formats/Hash.md`, "Layout". What it becomes is told from it by
     /// what changes, which cannot be said of the hash.
     package struct Content: Hashable, Sendable {
         /// How many records count.

@@ -125,8 +125,8 @@ extension StoreReading {
         guard entry.kind == .record, let origin = try entry.recordHead().head.origin,
             let zone = try zone(origin.zone), zone.isAlive, zone.database == database,
             origin.version.offset < entry.offset,
-            let former = try keptEntry(of: origin.version), former.kind == .record,
-            former.zone == origin.zone
+            let former = try keptEntry(of: origin.version, in: origin.zone),
+            former.kind == .record
         else { return nil }
         return former
     }

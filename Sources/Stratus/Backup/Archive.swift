@@ -268,7 +268,8 @@ extension Archive.Information.Zone {
     init(_ zone: ArchiveTable.Zone) {
         self.init(
             owner: zone.owner.isEmpty ? nil : zone.owner, zoneName: zone.name,
-            recordCount: zone.recordCount, contentHash: zone.content.map { ContentSum($0).hash(of: zone.name).description })
+            recordCount: zone.recordCount,
+            contentHash: zone.content.map { ContentSum($0).hash(of: zone.name).description })
     }
 }
 

@@ -176,12 +176,15 @@ private struct StoreRestoration: Sendable {
             defer { storage.close() }
             let foundation = source.foundation
             let randomness = foundation.options.randomness
-            let copy = StoreCopy(
+            var copy = StoreCopy(
                 of: snapshot.state, to: snapshot.end, keepsHistory: true,
                 try foundation.assets.chunks(), foundation.registry, foundation.budget,
                 randomness)
             var identity = try snapshot.state.identity.continued(behind: copy.end, randomness)
-            if isClone { identity = identity.cloned(randomness) }
+            if isClone {
+                identity = identity.cloned(randomness)
+                copy.refusesTokens = true
+            }
             let sink = StorageSink(storage)
             let progress = progress
             _ = try copy.run(into: sink, as: identity) { done, total throws(EngineError) in

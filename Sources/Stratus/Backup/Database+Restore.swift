@@ -28,6 +28,9 @@ public struct RestoredRecords: Hashable, Sendable {
     public var unchangedCount = 0
     /// Whether the zone was compared with what it was, by its content hash, and is the same.
     public var isProved = false
+    /// Whether the zone was not there and has come back with its history: change tags, dates, users,
+    /// deletions and tokens.
+    public var keepsHistory = false
 
     package init() {}
 
@@ -42,6 +45,7 @@ public struct RestoredRecords: Hashable, Sendable {
         kept = later.kept
         unchangedCount = later.unchangedCount
         isProved = later.isProved
+        keepsHistory = keepsHistory || later.keepsHistory
     }
 }
 
@@ -78,20 +82,10 @@ extension Database {
         progress: UploadProgress? = nil
     ) async throws(StoreError) -> RestoredRecords {
         let target = target ?? RecordZone.ID(zoneName: zoneID.zoneName)
-        guard names == nil else {
-            // Who may see them is not brought back.
-            let wanted = try source.records(in: zoneID, named: names).filter { !$0.isShare }
-            return try await bring(
-                RestoreOrder(
-                    wanted: wanted, zone: target, mode: mode == .mirror ? .replace : mode),
-                dryRun: dryRun, progress)
-        }
-        let past = try source.zone(zoneID, for: self)
-        let isSameZone = target.zoneName == zoneID.zoneName
         return try await bring(
             RestoreOrder(
-                wanted: past.records, zone: target, mode: mode, source: (source, zoneID),
-                history: isSameZone ? past.history : nil),
+                zone: target, mode: names == nil || mode != .mirror ? mode : .replace,
+                source: RestoreOrder.Source(snapshot: source, zone: zoneID, names: names)),
             dryRun: dryRun, progress)
     }
 
@@ -119,13 +113,15 @@ extension Database {
     private nonisolated(nonsending) func bring(
         _ order: RestoreOrder, dryRun: Bool, _ progress: UploadProgress?
     ) async throws(StoreError) -> RestoredRecords {
+        var order = order
         var done = RestoredRecords()
         var tries = 0
         while true {
-            let plan = try await plan(order)
+            let plan = try await plan(&order)
             if dryRun { return plan.result }
             if plan.result.isEmpty, !done.isEmpty { return done }
-            let source = order.mode == .mirror || plan.makesZone ? order.source : nil
+            let isWhole = order.source?.names == nil
+            let source = isWhole && (order.mode == .mirror || plan.makesZone) ? order.source : nil
             tries += 1
             do throws(StoreError) {
                 done.add(try await commit(plan, order, from: source, progress))
@@ -143,7 +139,7 @@ extension Database {
         _ progress: UploadProgress?
     ) async throws(StoreError) -> RestoredRecords {
         let target = order.zone
-        let history = plan.makesZone ? order.history : nil
+        let history = plan.history
         let items =
             history?.callItems(saving: plan.saved, in: target)
             ?? Self.items(saving: plan.saved, deleting: plan.deleted, .ifServerRecordUnchanged)
@@ -164,6 +160,7 @@ extension Database {
             if let failure = ModifyRecordsResult(items, outcomes).partialFailure { throw failure }
         }
         var result = plan.result
+        result.keepsHistory = history != nil
         if let source {
             let wanted = try source.snapshot.contentHash(of: source.zone, named: target.zoneName)
             result.isProved = try await contentHash(of: target) == wanted
@@ -185,17 +182,19 @@ extension Database {
     }
 
     private nonisolated(nonsending) func plan(
-        _ order: RestoreOrder
+        _ order: inout RestoreOrder
     ) async throws(StoreError) -> RestorePlan {
         var plan = RestorePlan()
-        var there: [String: Record] = [:]
         do throws(StoreError) {
-            there = try await present(for: order)
+            _ = try await recordZone(for: order.zone)
         } catch {
             guard error.isOfNoZone, !order.zone.isDefault else { throw error }
             plan.makesZone = true
         }
-        for record in order.wanted {
+        let wanted = try order.records(for: self, withHistory: plan.makesZone)
+        plan.history = plan.makesZone ? order.history : nil
+        var there = plan.makesZone ? [:] : try await present(for: order, wanted)
+        for record in wanted {
             let name = record.recordID.recordName
             try plan.add(
                 record, to: order.zone, beside: there.removeValue(forKey: name), order.mode)
@@ -217,12 +216,11 @@ extension Database {
 
     /// The records of the zone, by their names: all, or only those that the order names.
     private nonisolated(nonsending) func present(
-        for order: RestoreOrder
+        for order: RestoreOrder, _ wanted: [Record]
     ) async throws(StoreError) -> [String: Record] {
         var found: [String: Record] = [:]
         guard order.mode == .mirror else {
-            _ = try await recordZone(for: order.zone)
-            let ids = (order.wanted.map(\.recordID.recordName) + order.deleted).map {
+            let ids = (wanted.map(\.recordID.recordName) + order.deleted).map {
                 Record.ID(recordName: $0, zoneID: order.zone)
             }
             for start in stride(from: 0, to: ids.count, by: Self.lookupLimit) {
@@ -252,17 +250,53 @@ extension Database {
 
 /// What a zone is to have.
 private struct RestoreOrder {
-    typealias Source = (snapshot: DatabaseSnapshot, zone: RecordZone.ID)
+    /// A zone of another store, or of a state of this one.
+    struct Source {
+        let snapshot: DatabaseSnapshot
+        let zone: RecordZone.ID
+        /// Of the records that are meant, each with all below it; nil: all.
+        let names: [String]?
+    }
 
-    var wanted: [Record]
+    /// Nil: they are still to be read.
+    private var wanted: [Record]?
     /// The names of those that go.
-    var deleted: [String] = []
-    var zone: RecordZone.ID
-    var mode: RestoreMode
-    /// Where all of ``wanted`` comes from, which is all that there is; nil: it is not known.
-    var source: Source?
+    let deleted: [String]
+    let zone: RecordZone.ID
+    let mode: RestoreMode
+    /// Where all comes from; nil: that is not known.
+    let source: Source?
     /// What the zone keeps of its past where it is not there; nil: nothing.
-    var history: ZoneHistory?
+    private(set) var history: ZoneHistory?
+
+    init(
+        wanted: [Record]? = nil, deleted: [String] = [], zone: RecordZone.ID, mode: RestoreMode,
+        source: Source? = nil
+    ) {
+        self.wanted = wanted
+        self.deleted = deleted
+        self.zone = zone
+        self.mode = mode
+        self.source = source
+    }
+
+    /// The records, and the history of the zone if that is meant and there is one for `database`.
+    mutating func records(
+        for database: Database, withHistory: Bool
+    ) throws(StoreError) -> [Record] {
+        guard let source else { return wanted ?? [] }
+        let isSame = source.names == nil && source.zone.zoneName == zone.zoneName
+        if withHistory, isSame, history == nil, source.snapshot.isPrivate {
+            let past = try source.snapshot.zone(source.zone, for: database)
+            (wanted, history) = (past.records, past.history)
+        }
+        if let wanted { return wanted }
+        // Who may see them is not brought back.
+        let records = try source.snapshot.records(in: source.zone, named: source.names)
+            .filter { !$0.isShare }
+        wanted = records
+        return records
+    }
 }
 
 extension Container {
@@ -287,6 +321,8 @@ private struct RestorePlan {
     var deleted: [Record.ID] = []
     var result = RestoredRecords()
     var makesZone = false
+    /// Of the zone that is made; nil: it has none.
+    var history: ZoneHistory?
 
     /// - Parameters:
     ///   - record: as it was.

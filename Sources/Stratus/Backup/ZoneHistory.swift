@@ -31,10 +31,10 @@ struct ZoneHistory: Sendable {
     }
 
     let lineage: ZoneLineage
-    /// Of the store that it is taken from.
+    /// The greatest of the store that it is taken from.
     let incarnation: UInt16
     /// In the order of their entries, which is that of their versions.
-    private(set) var items: [Item]
+    let items: [Item]
 
     /// The items of a call that restores the zone, whose records are `records`.
     func callItems(
@@ -75,20 +75,30 @@ extension DatabaseView {
         try checkReadsAll()
         var past = PastZone()
         guard let zone = try usedZone(id, reading)?.place else { return past }
-        var users = PastUsers(reading, database.container.identity)
+        let container = database.container
+        var users = PastUsers(reading, container.identity)
         var items: [ZoneHistory.Item] = []
+        // Deletions of what the store may have no types for are left out.
+        let types = container.environment == .production ? container.reading.schema : nil
+        var floor = max(try reading.horizon(of: zone), try reading.lastHiddenDeletion(in: zone))
         var places: [EntryLocation] = []
         var length = 0
         func add() throws(EngineError) {
             var names = UserNames(reading)
             for entry in try reading.entries(places) {
+                var item: ZoneHistory.Item
                 if entry.kind == .tombstone {
-                    items.append(try users.item(reading.tombstone(entry), of: entry))
-                    continue
+                    item = try users.item(reading.tombstone(entry), of: entry)
+                } else {
+                    let record = try reading.record(entry, in: id, &names)
+                    item = try users.item(record, of: entry)
+                    if !record.isShare { past.records.append(record) }
                 }
-                let record = try reading.record(entry, in: id, &names)
-                items.append(try users.item(record, of: entry))
-                if !record.isShare { past.records.append(record) }
+                if let types, let type = item.deletedType, types.number(type) == nil {
+                    floor = max(floor, item.keepsVersion ? item.version : reading.lastVersion)
+                } else {
+                    items.append(item)
+                }
             }
             places.removeAll(keepingCapacity: true)
             length = 0
@@ -106,15 +116,38 @@ extension DatabaseView {
         // What does not keep its version has a greater one, and comes behind the others.
         let sorted = items.filter(\.keepsVersion) + items.filter { !$0.keepsVersion }
         past.history = ZoneHistory(
-            lineage: try reading.lineage(of: zone), incarnation: reading.identity.incarnation,
+            lineage: try reading.lineage(of: zone, floor: floor),
+            incarnation: items.reduce(reading.identity.incarnation) {
+                max($0, $1.version.incarnation)
+            },
             items: sorted)
         return past
     }
 }
 
 extension StoreReading {
+    /// The last deletion in a zone of a record whose name another type has had since: readers of one
+    /// type alone are told of it, and the feed has nothing of it.
+    fileprivate func lastHiddenDeletion(in zone: ZonePlace) throws(EngineError) -> Version {
+        var last = Version.none
+        let types = KeySpace.types.range(zone: zone.number)
+        try scan(types) { key, value throws(EngineError) in
+            let place = EntryLocation(value)
+            guard place.isDeleted, place.version > last, let name = key.namedRecord else {
+                return true
+            }
+            if try self.value(.record(zone.number, name))?.stamp != value.stamp {
+                last = place.version
+            }
+            return true
+        }
+        return last
+    }
+
     /// That of the zone where it is restored as it is in this state.
-    fileprivate func lineage(of zone: ZonePlace) throws(EngineError) -> ZoneLineage {
+    fileprivate func lineage(
+        of zone: ZonePlace, floor: Version
+    ) throws(EngineError) -> ZoneLineage {
         let own = try zoneEntry(zone).lineage
         func source(_ lineage: UInt64, _ through: Version) -> ZoneLineage.Source {
             ZoneLineage.Source(
@@ -123,14 +156,13 @@ extension StoreReading {
         }
         let last = lastVersion
         var sources = [source(identity.lineage, last)]
-        for ancestor in identity.ancestors.reversed()
-        where ancestor.end > .zero && ancestor.lineage != identity.lineage {
-            let end = identity.version(at: ancestor.end.previous)
-            sources.append(source(ancestor.lineage, min(last, end)))
+        for lineage in identity.ancestors.reversed().map(\.lineage)
+        where !sources.contains(where: { $0.lineage == lineage }) {
+            guard let shared = identity.lastShared(with: lineage), shared != .none else { continue }
+            sources.append(source(lineage, min(last, shared)))
         }
         return ZoneLineage(
-            floor: max(try horizon(of: zone), own?.floor ?? .none),
-            sources: sources + (own?.sources ?? []))
+            floor: max(floor, own?.floor ?? .none), sources: sources + (own?.sources ?? []))
     }
 }
 

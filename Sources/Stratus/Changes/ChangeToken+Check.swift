@@ -36,14 +36,17 @@ extension ChangeToken {
                 .expired(
                     .kind, "the token of a database is none of a zone", .invalidArguments))
         }
-        let lineage = zone.hasLineage ? try reading.zoneEntry(zone).lineage : nil
-        if let lineage, let source = lineage.sources.first(where: { $0.gave(self) }) {
+        let identity = reading.identity
+        let restored = zone.hasLineage ? try reading.zoneEntry(zone).lineage : nil
+        var last: Version?
+        if let source = restored?.sources.first(where: { $0.gave(self) }) {
             guard versions.allSatisfy({ $0 <= source.through }) else {
                 throw .refused(
                     .expired(
                         .incarnation,
                         "the token is from after the state that the zone was restored from"))
             }
+            last = source.through
         } else {
             try check(database: zone.database, reading)
             guard self.zone == zone.number else {
@@ -51,14 +54,19 @@ extension ChangeToken {
                     .expired(
                         .zone, "the token is of another zone, or of one before it was deleted"))
             }
-            try checkHistory(reading, restoredThrough: lineage?.through ?? .none)
+            if restored != nil, !identity.includes(before: zone.offset.next, of: lineage) {
+                throw .refused(.ofAnotherWay)
+            }
+            try checkHistory(reading, restoredThrough: restored?.through ?? .none)
+            last = identity.lastShared(with: lineage)
         }
         // What was deleted behind the floor, it may not have been told of.
-        let horizon = max(horizon, lineage?.floor ?? .none)
-        guard floor >= horizon else {
+        let horizon = max(horizon, restored?.floor ?? .none)
+        let token = given(for: zone, by: identity, through: last ?? fetchFloor)
+        guard token.floor >= horizon else {
             throw .refused(.forgotten(horizon))
         }
-        return given(for: zone, by: reading.identity)
+        return token
     }
 
     /// The same of a participant's token of a zone or, where that is nil, of all.
@@ -100,7 +108,15 @@ extension ChangeToken {
         }
     }
 
-    /// The same of a database's, by its number; 0 where its owner has never written.
+    /// The token as one of a database, by its number; 0 where its owner has never written.
+    func accepted(
+        for database: UInt32, _ reading: StoreReading
+    ) throws(EngineError) -> ChangeToken {
+        try check(against: database, reading)
+        return knowing(through: reading.identity.lastShared(with: lineage) ?? fetchFloor)
+    }
+
+    /// That it is one.
     func check(against database: UInt32, _ reading: StoreReading) throws(EngineError) {
         guard scope == .database else {
             throw .refused(
@@ -166,9 +182,7 @@ extension StoreReading {
     /// That a version which a token of that lineage names is of the store's journal.
     func checkHistory(has version: Version, of lineage: UInt64) throws(EngineError) {
         guard identity.includes(version, of: lineage) else {
-            throw .refused(
-                .expired(
-                    .incarnation, "the token is of a copy of the store that went another way"))
+            throw .refused(.ofAnotherWay)
         }
         // An offset that the journal never kept was handed out in a future that a crash took.
         let offset = version.offset
@@ -179,6 +193,9 @@ extension StoreReading {
 }
 
 extension StoreError {
+    fileprivate static let ofAnotherWay = expired(
+        .incarnation, "the token is of a copy of the store that went another way")
+
     fileprivate static func forgotten(_ horizon: Version) -> StoreError {
         expired(
             .compacted,

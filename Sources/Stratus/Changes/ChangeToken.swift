@@ -115,13 +115,23 @@ public struct ChangeToken: Hashable, Sendable {
         if isAtEnd { self.round = moreComing ? Round(bound: position, head: head) : nil }
     }
 
-    /// The same token as one that `identity` gives for a zone.
-    func given(for zone: ZonePlace, by identity: StoreIdentity) -> ChangeToken {
-        var token = self
+    /// The same token as one that `identity` gives for a zone, which knows of nothing behind `last`.
+    func given(
+        for zone: ZonePlace, by identity: StoreIdentity, through last: Version
+    ) -> ChangeToken {
+        var token = knowing(through: last)
         token.storeID = identity.storeID
         token.lineage = identity.lineage
         token.database = zone.database
         token.zone = zone.number
+        return token
+    }
+
+    /// The same token in a history of which the one that it is from has a part, up to a version: what
+    /// was deleted behind that is news to its reader, whatever the floor of the fetch says.
+    func knowing(through last: Version) -> ChangeToken {
+        var token = self
+        token.fetchFloor = min(fetchFloor, last)
         return token
     }
 

@@ -73,6 +73,11 @@ extension StoreReading {
     fileprivate func find(
         _ token: ChangeToken, _ info: inout ChangeTokenInfo
     ) throws(EngineError) {
+        if token.scope == .zone, let zone = try restoredZone(with: token) {
+            info.userRecordID = try user(zone.database).map { Record.ID(recordName: $0.recordName) }
+            info.zoneID = RecordZone.ID(zoneName: try zoneEntry(zone).name)
+            return
+        }
         // The numbers of another history mean something else.
         try token.check(in: self)
         let user = token.database == 0 ? nil : try self.user(token.database)
@@ -104,5 +109,19 @@ extension StoreReading {
             try token.check(against: named, for: token.database, self)
             _ = try SharedFeed(shared, since: token, head: lastVersion, Page(nil), self)
         }
+    }
+
+    /// The zone that was restored with its history and takes a token; nil where there is none.
+    private func restoredZone(with token: ChangeToken) throws(EngineError) -> ZonePlace? {
+        for number in 1..<max(1, zoneCount + 1) {
+            guard let zone = try zone(number), zone.isAlive, zone.hasLineage else { continue }
+            do throws(EngineError) {
+                _ = try token.accepted(for: zone, horizon(of: zone), self)
+                return zone
+            } catch {
+                guard case .other(_ as StoreError) = error else { throw error }
+            }
+        }
+        return nil
     }
 }

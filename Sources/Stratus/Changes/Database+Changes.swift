@@ -191,7 +191,7 @@ extension DatabaseView {
         var users = UserNames(reading)
         changes.modifications.reserveCapacity(places.count)
         var skipped = SkippedDamage(isAllowed: skippingDamaged)
-        // Their order is that of the feed, in which versions are offsets of entries.
+        // Their order is that of the feed, in which they lie.
         try reading.forEachReadable(places, &skipped) { _, entry throws(EngineError) in
             if entry.kind == .record, try reading.isOne(of: types, entry) {
                 let record = try reading.record(entry, in: id, &users)
@@ -220,7 +220,7 @@ extension DatabaseView {
         }
         let reading = try reading
         let owner = try reading.database(scope)
-        if let token { try token.check(against: owner ?? 0, reading) }
+        let token = try token?.accepted(for: owner ?? 0, reading)
         var changes = DatabaseChanges(
             changeToken: token
                 ?? ChangeToken(database: owner ?? 0, at: .none, of: reading.identity))

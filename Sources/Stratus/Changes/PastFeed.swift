@@ -49,6 +49,7 @@ struct PastFeed {
             }
             entry = before
         }
+        guard !reading.isRestored(entry.version, in: zone) else { throw .refused(.notKeptSince) }
         return nil
     }
 }
@@ -63,18 +64,24 @@ extension StoreReading {
     ) throws(EngineError) -> JournalEntry? {
         guard try versionReplaced(by: entry).rawValue > version.rawValue else { return nil }
         guard let before = try keptEntry(replacedBy: entry) else {
-            throw .refused(
-                .expired(.compacted, "what was there at the token is not kept any more"))
+            throw .refused(.notKeptSince)
         }
         return before
     }
 
     /// The same; nil also where it is not kept any more.
     func keptEntry(replacedBy entry: JournalEntry) throws(EngineError) -> JournalEntry? {
-        guard let before = try keptEntry(of: versionReplaced(by: entry)),
-            before.zone == entry.zone, before.offset < entry.offset
+        let version = try versionReplaced(by: entry)
+        if let before = try keptEntry(of: version, in: entry.zone), before.offset < entry.offset {
+            return before
+        }
+        // One that the zone was restored with lies elsewhere, and is found by its name.
+        guard let zone = try zone(entry.zone), isRestored(version, in: zone),
+            let value = try looking(from: entry.offset).value(
+                .record(entry.zone, nameHash(of: entry)))
         else { return nil }
-        return before
+        let place = EntryLocation(value)
+        return place.version == version ? try self.entry(place) : nil
     }
 
     fileprivate func versionReplaced(by entry: JournalEntry) throws(EngineError) -> Version {
@@ -95,4 +102,9 @@ extension JournalEntry {
     func replacesAny(_ reading: StoreReading) throws(EngineError) -> Bool {
         try reading.versionReplaced(by: self) != .none
     }
+}
+
+extension StoreError {
+    fileprivate static let notKeptSince = expired(
+        .compacted, "what was there at the token is not kept any more")
 }

@@ -31,7 +31,9 @@ struct PushPosition: Sendable {
 extension StoreReading {
     /// Where this store began to write. What lies before it, another store wrote, of which this one
     /// was salvaged: its devices are no devices of this store, which would send everything once more.
-    private var ownStart: JournalOffset { identity.ancestors.last?.end ?? .zero }
+    private var ownStart: JournalOffset {
+        identity.ancestors.last { $0.lineage != identity.lineage }?.end ?? .zero
+    }
 
     func deviceKey(_ name: String, of user: UInt32) -> DeviceKey {
         DeviceKey(user: user, name: hash(name))

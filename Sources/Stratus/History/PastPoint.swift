@@ -65,6 +65,13 @@ extension PastPoint {
             }
             return try reading.state(madeBy: time)
         case .token(let token):
+            if token.scope == .zone, let zone = try reading.zone(token.zone),
+                reading.isRestored(token.position, in: zone)
+            {
+                // The versions are of another journal: here all of them came with the zone.
+                _ = try token.accepted(for: zone, .none, reading)
+                return try reading.state(beginningBy: zone.offset)
+            }
             try token.check(in: reading)
             return try reading.state(beginningBy: token.position.offset)
         }

@@ -88,7 +88,7 @@ extension CertificateComparison {
             return
         }
         guard identity.includes(before: end, of: certificate.lineage) else {
-            let ancestor = identity.ancestors.first { $0.lineage == certificate.lineage }
+            let ancestor = identity.ancestors.last { $0.lineage == certificate.lineage }
             self.init(.lineage(end: ancestor?.end.rawValue))
             return
         }

@@ -61,13 +61,9 @@ struct ZoneChanges {
             if number == nil { return start }
         }
         let all = KeySpace.feed.range(zone: zone.number)
-        // A zone that was restored has records with the versions that they had before.
-        let version = zone.offset > start ? .none : reading.identity.version(at: start)
-        let first = IndexKey.feed(zone.number, Version(rawValue: version.rawValue + 1))
         var last = start
         var newest: JournalOffset?
-        guard first < all.upperBound else { return last }
-        try reading.scan(first..<all.upperBound, .backward) { _, value throws(EngineError) in
+        try reading.scan(all, .backward) { _, value throws(EngineError) in
             let place = EntryLocation(value)
             guard place.offset > last else { return false }
             newest = newest ?? place.offset

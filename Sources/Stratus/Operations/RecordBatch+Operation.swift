@@ -83,8 +83,11 @@ extension RecordBatch {
     private func entry(
         named name: String, _ version: Version, _ reading: StoreReading
     ) throws(EngineError) -> JournalEntry? {
-        guard let entry = try reading.keptEntry(of: version), entry.kind == .record,
-            try entry.isRecord(named: name)
+        guard let database = try reading.database(of: zoneID, in: scope),
+            let zone = try ZonePlace.decoded(
+                reading.value(.zone(database, reading.hash(zoneID.zoneName)))),
+            let entry = try reading.keptEntry(of: version, in: zone.number),
+            entry.kind == .record, try entry.isRecord(named: name)
         else { return nil }
         return entry
     }

@@ -87,17 +87,20 @@ extension StoreReading {
         // What bore the name before is another record.
         guard first.created == last.created, first.creator == last.creator else { return false }
         let database = try zone(current.zone)?.database
-        var (offset, origin) = (current.offset, last.origin)
-        // A record may have been moved more than once since, each time to a later place.
-        while let step = origin, former.offset..<offset ~= step.version.offset {
+        var (offset, zone, origin) = (current.offset, current.zone, last.origin)
+        // A record may have been moved more than once since, each time to a later place. One that says
+        // of its own zone that it was there before was restored in it.
+        while let step = origin, step.zone != zone, former.offset <= step.version.offset,
+            step.version.offset < offset
+        {
             if step.zone == former.zone {
-                let zone = try zone(step.zone)
+                let zone = try self.zone(step.zone)
                 return zone?.isAlive == true && zone?.database == database
             }
-            guard let entry = try keptEntry(of: step.version), entry.kind == .record else {
-                return false
-            }
-            (offset, origin) = (entry.offset, try entry.recordHead().head.origin)
+            guard let entry = try keptEntry(of: step.version, in: step.zone),
+                entry.kind == .record
+            else { return false }
+            (offset, zone, origin) = (entry.offset, entry.zone, try entry.recordHead().head.origin)
         }
         return false
     }

@@ -123,8 +123,8 @@ extension RecordBatch {
             let access = try reading.sharedZone(zone, for: user)
         else { return false }
         // In another zone, before it was moved here, it was the owner's alone.
-        guard let entry = try reading.keptEntry(of: version), entry.kind == .record,
-            entry.zone == zone.number, try entry.isRecord(named: name)
+        guard let entry = try reading.keptEntry(of: version, in: zone.number),
+            entry.kind == .record, try entry.isRecord(named: name)
         else { return false }
         if try access.sawAlready(reading.hash(name), at: version, reading) { return true }
         // A version that the record was given in a share says so itself.

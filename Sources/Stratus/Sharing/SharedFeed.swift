@@ -197,10 +197,24 @@ struct SharedFeed {
             rows.append(
                 Row(
                     place: row.place, share: share, isGone: row.isGone, since: row.since,
-                    entry: row.entry, record: row.record))
+                    entry: row.entry, record: try record(of: row)))
             return rows.count <= room
         }
         return rows
+    }
+
+    /// The own entry of the record of a row. One that a zone was restored with lies elsewhere than its
+    /// version says, and is found by the name.
+    private func record(of row: ShareRow) throws(EngineError) -> EntryLocation? {
+        guard let record = row.record, reading.isRestored(record.version, in: shared.zone) else {
+            return row.record
+        }
+        let name = try reading.changedRecord(at: row.entry, ordinal: row.place.ordinal).name
+        let key = IndexKey.record(shared.zone.number, reading.hash(name))
+        guard let place = try reading.value(key).map({ EntryLocation($0) }),
+            place.version == record.version
+        else { throw reading.damaged(at: row.entry) }
+        return place
     }
 
     /// The same of the feed of a zone that is shared as a whole.
@@ -234,6 +248,8 @@ struct ChangedRecord {
     var device: UInt64?
     /// The version before, a deletion among them; none: there was none, or it is not known.
     var previous = Version.none
+    /// The number of its zone.
+    var zone: UInt32
 }
 
 extension StoreReading {
@@ -255,7 +271,7 @@ extension StoreReading {
             do throws(FormatError) {
                 return ChangedRecord(
                     name: try head.name(in: entry.bytes.span), type: head.type,
-                    device: head.device, previous: head.previous)
+                    device: head.device, previous: head.previous, zone: entry.zone)
             } catch {
                 throw .damaged(entry)
             }
@@ -263,13 +279,14 @@ extension StoreReading {
             let tombstone = try tombstone(entry)
             return ChangedRecord(
                 name: tombstone.name, type: tombstone.type, device: tombstone.device,
-                previous: tombstone.previous)
+                previous: tombstone.previous, zone: entry.zone)
         case .members:
             guard let members = entry.withPayload({ try? MembersEntry($0) }),
                 members.items.indices.contains(Int(ordinal))
             else { throw .damaged(entry) }
             let item = members.items[Int(ordinal)]
-            return ChangedRecord(name: item.name, type: item.type, device: members.device)
+            return ChangedRecord(
+                name: item.name, type: item.type, device: members.device, zone: entry.zone)
         default: throw .damaged(entry)
         }
     }
@@ -282,8 +299,13 @@ extension StoreReading {
         var change = change
         while change.device == device {
             let previous = change.previous
-            if previous <= identity.version(at: start) { return true }
-            guard let entry = try keptEntry(of: previous) else { return false }
+            if previous == .none { return true }
+            if let zone = try zone(change.zone), isRestored(previous, in: zone) {
+                // Of which device the version was is not known.
+                return zone.offset <= start
+            }
+            if previous.offset <= start { return true }
+            guard let entry = try keptEntry(of: previous, in: change.zone) else { return false }
             change = try changedRecord(entry)
         }
         return false

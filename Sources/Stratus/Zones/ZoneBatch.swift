@@ -124,7 +124,10 @@ struct ZoneBatch: ItemizedTransaction {
         switch item {
         case .save:
             // Saving a zone that is there changes nothing.
-            if let place, place.isAlive { return nil }
+            if let place, place.isAlive {
+                guard lineage == nil else { throw .refused(.overtakenRestore) }
+                return nil
+            }
             var entry = try ZoneEntry(
                 newZone: id, number: number + 1, in: database, device: author.device)
             entry.lineage = lineage

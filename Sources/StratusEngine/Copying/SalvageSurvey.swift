@@ -17,6 +17,8 @@ struct SalvageSurvey {
 
     private let registry: ProjectionRegistry
     private(set) var losses: [JournalLoss] = []
+    /// Of the versions of entries.
+    private(set) var greatestIncarnation: UInt16 = 0
     /// The entries of commits that were given up.
     private(set) var abandoned: [Range<JournalOffset>] = []
     /// In the order of their offsets.
@@ -75,6 +77,7 @@ struct SalvageSurvey {
             // What keeps the journal alone is no end of a commit.
             isBehindLoss = isBehindLoss || !loss.isOfJournalAlone
         case .entry(let entry) where entry.kind.isEntry:
+            greatestIncarnation = max(greatestIncarnation, entry.version.incarnation)
             defer { isBehindLoss = false }
             guard begin(entry) else { return }
             // What cannot be decoded is left out later.

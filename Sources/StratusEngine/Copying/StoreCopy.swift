@@ -24,6 +24,9 @@ package struct StoreCopy {
     package let points: NeededPoints
     /// The zones that are copied, for an archive; nil: the whole store.
     package var selected: SelectedZones?
+    /// Whether no token of the store, or of one that a zone of it was restored from, is to be good in
+    /// the copy.
+    package var refusesTokens = false
     private let clearedBefore: JournalOffset
     private let randomness: Randomness
     private let offsetLimit: Int
@@ -137,8 +140,9 @@ package struct StoreCopy {
 
     /// Makes an entry what the copy has of it; false: it has nothing.
     private func rewrite(_ entry: inout JournalEntry) throws(EngineError) -> Bool {
-        guard let selected else { return true }
         do throws(FormatError) {
+            if refusesTokens { entry = try entry.withoutTokens(randomness) }
+            guard let selected else { return true }
             return try registry.select(&entry, by: selected)
         } catch {
             throw .journal(JournalError(entry.damage(JournalDamage.Kind(error))))
@@ -253,14 +257,14 @@ extension StoreIdentity {
     ///
     /// - Throws: `JournalError.noIncarnation` where there is no number left for it.
     package func continued(
-        behind end: JournalOffset, _ randomness: Randomness
+        behind end: JournalOffset, above other: UInt16 = 0, _ randomness: Randomness
     ) throws(EngineError) -> StoreIdentity {
         var past = self
         for place in past.ancestors.indices {
             past.ancestors[place].end = min(past.ancestors[place].end, end)
         }
         // Two copies of one store seldom have the same number, and never the same lineage.
-        guard var identity = past.raised(from: end, randomness) else {
+        guard var identity = past.raised(above: other, from: end, randomness) else {
             throw .journal(.noIncarnation)
         }
         identity.lineage = randomness.next()
@@ -277,10 +281,12 @@ extension StoreIdentity {
 
     /// That of a copy in which something may be missing: tokens of the original are refused, so that
     /// clients read feeds anew and come to what is there.
+    ///
+    /// - Parameter other: the greatest incarnation of an entry: that of the store may be lost.
     func salvaged(
-        to end: JournalOffset, _ randomness: Randomness
+        to end: JournalOffset, above other: UInt16, _ randomness: Randomness
     ) throws(EngineError) -> StoreIdentity {
-        var identity = try continued(behind: end, randomness)
+        var identity = try continued(behind: end, above: other, randomness)
         for place in identity.ancestors.indices {
             identity.ancestors[place].lineage = randomness.next()
         }

@@ -103,7 +103,8 @@ package struct StoreSalvage {
         // The zones of which it is not known whose they are come last, and before them a user.
         outcome.end = outcome.end.advanced(
             byBytes: orphans.isEmpty ? 0 : (orphans.count + 1) * JournalOffset.unit)
-        let identity = try StoreIdentity(manifest).salvaged(to: outcome.end, randomness)
+        let identity = try StoreIdentity(manifest).salvaged(
+            to: outcome.end, above: survey.greatestIncarnation, randomness)
         var written = SalvagedJournal(
             manifest, end: outcome.end, of: identity.storeID, randomness: randomness
         ) { name, bytes throws(StorageError) in try sink.put(name, bytes) }
@@ -138,7 +139,7 @@ package struct StoreSalvage {
                 if entry.kind == .zone, let zone = try? entry.withPayload(ZoneEntry.init) {
                     zoneNames[zone.number] = zone.name
                 }
-                try written.append(entry)
+                try written.append((try? entry.withoutTokens(randomness)) ?? entry)
                 outcome.entryCount += 1
             }
         }

@@ -1,4 +1,5 @@
 internal import StratusBytes
+internal import StratusFiles
 package import StratusJournal
 
 /// Where a zone has its history from that was restored with it: `Formats/Record.md`, "Zone". Tokens
@@ -41,6 +42,11 @@ package struct ZoneLineage: Equatable, Sendable {
     /// Everything up to there was restored.
     package var through: Version { sources[0].through }
 
+    /// Draws the lineages of the sources anew: what they gave is not good in this store.
+    fileprivate mutating func redraw(_ randomness: Randomness) {
+        for place in sources.indices { sources[place].lineage = randomness.next() }
+    }
+
     func write(to writer: inout ByteWriter) {
         writer.uint64(floor.rawValue)
         for source in sources {
@@ -66,5 +72,18 @@ package struct ZoneLineage: Equatable, Sendable {
             }
             sources.append(source)
         }
+    }
+}
+
+extension JournalEntry {
+    /// The same; of a zone that was restored, with lineages that no token has.
+    func withoutTokens(_ randomness: Randomness) throws(FormatError) -> JournalEntry {
+        guard kind == .zone else { return self }
+        var entry = try withPayload { payload throws(FormatError) in try ZoneEntry(payload) }
+        guard entry.lineage != nil else { return self }
+        entry.lineage?.redraw(randomness)
+        var writer = ByteWriter()
+        entry.write(to: &writer)
+        return replacing(kind, zone: zone, payload: writer.bytes)
     }
 }

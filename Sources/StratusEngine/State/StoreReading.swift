@@ -245,13 +245,20 @@ package struct StoreReading: Sendable {
         }
     }
 
-    /// The entry of a version, which a caller may have made up, where one is kept. Of a record that was
-    /// restored with its version none is found: it lies elsewhere.
-    package func keptEntry(of version: Version) throws(EngineError) -> JournalEntry? {
+    /// The entry of a zone that has a version, which a caller may have made up, where one is kept and
+    /// lies where its version says: those that were restored with their versions do not.
+    package func keptEntry(
+        of version: Version, in zone: UInt32
+    ) throws(EngineError) -> JournalEntry? {
         guard version != .none, let entry = try keptEntry(at: version.offset),
-            entry.version == version
+            entry.version == version, entry.zone == zone
         else { return nil }
         return entry
+    }
+
+    /// Whether a version is one that a zone was restored with.
+    package func isRestored(_ version: Version, in zone: ZonePlace) -> Bool {
+        zone.hasLineage && version < identity.version(at: zone.offset)
     }
 
     /// The entries at `places`, read in the order in which they lie, given in that of `places`.

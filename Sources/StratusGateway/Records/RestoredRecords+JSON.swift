@@ -1,7 +1,7 @@
 package import Stratus
 
 extension RestoredRecords: JSONBody {
-    enum Key: String { case added, replaced, deleted, kept, unchanged, proved }
+    enum Key: String { case added, replaced, deleted, kept, unchanged, proved, history }
 
     init(_ keys: JSONKeys<Key>) throws(Mismatch) {
         self.init()
@@ -11,6 +11,7 @@ extension RestoredRecords: JSONBody {
         kept = try keys.required(.kept)
         unchangedCount = try keys.required(.unchanged)
         isProved = try keys.required(.proved)
+        keepsHistory = try keys.required(.history)
     }
 
     /// For answers and output: the names of records in their order.
@@ -19,6 +20,7 @@ extension RestoredRecords: JSONBody {
             "added": .strings(added.sorted()), "replaced": .strings(replaced.sorted()),
             "deleted": .strings(deleted.sorted()), "kept": .strings(kept.sorted()),
             "unchanged": .integer(unchangedCount), "proved": .boolean(isProved),
+            "history": .boolean(keepsHistory),
         ]
     }
 

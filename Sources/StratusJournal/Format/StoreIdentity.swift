@@ -80,14 +80,19 @@ package struct StoreIdentity: Equatable, Sendable {
         return Version(incarnation: writer?.incarnation ?? incarnation, offset: offset)
     }
 
+    /// The last incarnations are left to copies of the store, so that it can always be restored as a
+    /// whole.
+    package static let incarnationLimit: UInt16 = (1 << 12) - 256
+
     /// The same of what is written from `end` on: its incarnation is greater than the store's own and
-    /// than `other` by 1 to 16; nil where there is no such number left.
+    /// than `other` by 1 to 16; nil where it would be `limit` or greater.
     package func raised(
-        above other: UInt16 = 0, from end: JournalOffset, _ randomness: Randomness
+        above other: UInt16 = 0, below limit: UInt16 = 1 << 12, from end: JournalOffset,
+        _ randomness: Randomness
     ) -> StoreIdentity? {
         var identity = self
         identity.incarnation = max(incarnation, other) + 1 + UInt16(randomness.next() % 16)
-        guard identity.incarnation < 1 << 12 else { return nil }
+        guard identity.incarnation < limit else { return nil }
         identity.ancestors.append(
             Manifest.Ancestor(lineage: lineage, incarnation: incarnation, end: end))
         return identity
@@ -103,6 +108,13 @@ package struct StoreIdentity: Equatable, Sendable {
     package func includes(before end: JournalOffset, of lineage: UInt64) -> Bool {
         if lineage == self.lineage { return true }
         return ancestors.contains { $0.lineage == lineage && end <= $0.end }
+    }
+
+    /// Up to which version a store of that lineage has this one's history; nil: as far as it goes.
+    package func lastShared(with lineage: UInt64) -> Version? {
+        if lineage == self.lineage { return nil }
+        let end = ancestors.last { $0.lineage == lineage }?.end ?? .zero
+        return end == .zero ? Version.none : version(at: end.previous)
     }
 
     package var idBits: Hash128 { Hash128(high: storeID.high, low: storeID.low) }

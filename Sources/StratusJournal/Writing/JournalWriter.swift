@@ -363,7 +363,9 @@ extension JournalWriter {
         var identity = identity
         if let incarnation {
             guard
-                let raised = identity.raised(above: incarnation, from: base, options.randomness)
+                let raised = identity.raised(
+                    above: incarnation, below: StoreIdentity.incarnationLimit, from: base,
+                    options.randomness)
             else { throw .noIncarnation }
             identity = raised
         }

@@ -400,11 +400,13 @@ enum Restore {
                 "replaced": .integer(done.replaced.count),
                 "deleted": .integer(done.deleted.count), "kept": .integer(done.kept.count),
                 "unchanged": .integer(done.unchangedCount), "proved": .boolean(done.isProved),
+                "history": .boolean(done.keepsHistory),
             ],
             text: "\(Quantities.count(done.added.count, "record")) \(would)brought back, "
                 + "\(done.replaced.count) replaced, \(done.deleted.count) deleted; "
                 + "\(done.kept.count) kept, \(done.unchangedCount) are what they were"
-                + (done.isProved ? "; proved by the content hash" : ""))
+                + (done.isProved ? "; proved by the content hash" : "")
+                + (done.keepsHistory ? "; change tags and tokens stay good" : ""))
         return .ok
     }
 }
