@@ -11,8 +11,9 @@ struct ArchiveRun {
         var archives = 0
         /// Archives that went on from others.
         var increments = 0
-        /// Earlier states that were read or restored.
+        /// Earlier states that were read or restored, and histories of which each was restored.
         var states = 0
+        var histories = 0
         /// Zones that were brought into stores that did not have them, and into ones that did.
         var zones = 0
         var overwrites = 0
@@ -25,6 +26,7 @@ struct ArchiveRun {
             archives += other.archives
             increments += other.increments
             states += other.states
+            histories += other.histories
             zones += other.zones
             overwrites += other.overwrites
             goodTokens += other.goodTokens
@@ -36,6 +38,7 @@ struct ArchiveRun {
                 ("stores", stores), ("archives", archives),
                 ("archives that go on from others", increments),
                 ("earlier states read or restored", states),
+                ("histories of which each state was restored", histories),
                 ("zones restored with their history", zones),
                 ("zones restored over others", overwrites),
                 ("followers that went on", goodTokens),
@@ -168,7 +171,8 @@ struct ArchiveRun {
         guard keepsHistory, let content = try? Self.content(of: container.snapshot()) else {
             return
         }
-        past.append((container.snapshot().offset, content))
+        let offset = container.snapshot().offset
+        if past.last?.offset != offset { past.append((offset, content)) }
     }
 
     private static func content(of snapshot: Snapshot) throws -> Content {
@@ -384,9 +388,11 @@ struct ArchiveRun {
         try await goOn(target, in: "over")
     }
 
-    /// Every state of the history can be read in the archive; one is restored.
+    /// Every state of the history can be read in the archive and, now and then, each is restored;
+    /// otherwise one.
     private mutating func checkPast(of archive: Archive, _ source: Container) async throws {
         let known = past.filter { $0.offset > archive.information.floor }
+        if known.isEmpty { return }
         for (offset, content) in known {
             tally.states += 1
             let found = try Self.content(
@@ -395,11 +401,18 @@ struct ArchiveRun {
                 problems.append("the past at \(offset): \(found) instead of \(content)")
             }
         }
-        guard let (offset, content) = known.isEmpty ? nil : any(known) else { return }
-        tally.states += 1
-        try await archive.restore(to: "past", at: .offset(offset - 1))
-        let restored = try store.opening("past").open()
-        try compare(restored, content, "restored as of \(offset)")
-        try await goOn(restored, in: "past")
+        let restored = generator.oneIn(8) ? known : [any(known)]
+        if restored.count == known.count { tally.histories += 1 }
+        for (offset, content) in restored {
+            tally.states += 1
+            let directory = "past-\(offset)"
+            try await archive.restore(to: directory, at: .offset(offset - 1))
+            let container = try store.opening(directory).open()
+            try compare(container, content, "restored as of \(offset)")
+            try await goOn(container, in: directory)
+            for path in store.disk.paths where path.hasPrefix(directory + "/") {
+                store.disk.delete(path)
+            }
+        }
     }
 }

@@ -37,6 +37,7 @@ struct ArchiveRunTests {
         #expect(tally.increments > Self.stores / 2)
         #expect(tally.zones > Self.stores && tally.overwrites > Self.stores)
         #expect(tally.states > Self.stores)
+        if Self.stores >= 500 { #expect(tally.histories >= 20) }
         #expect(tally.goodTokens > 2 * Self.stores && tally.refusedTokens > 2 * Self.stores)
     }
 }
