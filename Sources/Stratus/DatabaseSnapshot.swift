@@ -16,9 +16,6 @@ public struct DatabaseSnapshot: Sendable {
         self.principal = principal
     }
 
-    /// Whether it is of one user's own zones.
-    var isPrivate: Bool { if case .private = scope { true } else { false } }
-
     /// Every call asks the newest state for the past, so that holding a snapshot holds no memory.
     func answer<Answer>(
         _ body: (DatabaseView) throws(EngineError) -> Answer

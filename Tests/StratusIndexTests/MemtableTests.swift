@@ -67,4 +67,29 @@ import Testing
         }
         #expect(found > Self.keyCount)
     }
+
+    @Test func `memory tells when a key was removed last, whatever was merged`() {
+        var index = OrderedIndex()
+        // What was removed first is needed, too.
+        index.points = NeededPoints([6])
+        let key = Self.key(0)
+        for stamp in 1..<40 as Range<UInt64> {
+            if stamp == 5 || stamp == 9 { index.remove(key, at: stamp) }
+            index.set(Self.key(Int(stamp)), IndexValue(stamp: stamp))
+            index.endGroup()
+        }
+        #expect(index.mayHaveChanged(key, since: 9))
+        #expect(!index.mayHaveChanged(key, since: 10))
+    }
+
+    @Test func `of two values with one stamp the later one counts, whatever was merged`() throws {
+        var index = OrderedIndex()
+        let key = Self.key(0)
+        for group in 1..<40 {
+            index.set(key, IndexValue(stamp: 100, first: UInt64(group)))
+            index.set(Self.key(group), IndexValue(stamp: 100))
+            index.endGroup()
+            #expect(try index.value(of: key, .blocking)?.first == UInt64(group))
+        }
+    }
 }

@@ -19,6 +19,8 @@ public struct RestoreReport: Hashable, Sendable {
     /// of another state than its last and of a copy, that the source has. False where there is no
     /// zone.
     public var isProved: Bool
+    /// What others than owners may do in it; of a clone nothing, unless it was made with access.
+    public var access: [RestoredAccess] = []
     /// How long it took; of a rehearsal, without the reading of what came out.
     public var duration: Duration = .zero
 }
@@ -36,22 +38,25 @@ extension Archive {
     ///   - point: which state: that at a mark or, of an archive with history, one from its floor on;
     ///     nil: the last one.
     ///   - cloning: makes another store with the same content: no token of the original is good in
-    ///     it. Users keep their names.
+    ///     it. Users keep their names, but nothing is shared any more, and nobody has roles.
+    ///   - keepingAccess: of a clone: what was shared stays so, and users keep their roles.
     /// - Throws: ``StoreError`` with the cause `damaged` where the archive is not what was written,
     ///   `invalidArguments` where it has some zones only, `changeTokenExpired` with the cause
     ///   `changeToken(.compacted)` where `point` is not in it.
     @discardableResult
     public nonisolated(nonsending) func restore(
         to path: String, at point: PastPoint? = nil, cloning: Bool = false,
+        keepingAccess: Bool = false,
         progress: @escaping Container.ReadingProgress = { _, _ in }
     ) async throws(StoreError) -> RestoreReport {
-        let restoration = try await restoration(at: point, cloning: cloning, progress)
+        let restoration = try await restoration(
+            at: point, cloning ? .clone(keepsAccess: keepingAccess) : .restored, progress)
         return try await answering { () async throws(EngineError) -> RestoreReport in
             try await restoration.run(path, on: storage.fileSystem)
         }
     }
 
-    /// Does all that ``restore(to:at:cloning:progress:)`` would do, beside `path`, reads every byte of
+    /// Does all that ``restore(to:at:cloning:keepingAccess:progress:)`` would do, beside `path`, reads every byte of
     /// the store that comes out, and deletes it. Takes the room of a restored store meanwhile.
     ///
     /// - Returns: what the restore would report, and how long it would take.
@@ -60,19 +65,20 @@ extension Archive {
         to path: String, at point: PastPoint? = nil,
         progress: @escaping Container.ReadingProgress = { _, _ in }
     ) async throws(StoreError) -> RestoreReport {
-        let restoration = try await restoration(at: point, cloning: false, progress)
+        let restoration = try await restoration(at: point, .restored, progress)
         return try await answering { () async throws(EngineError) -> RestoreReport in
             try await restoration.rehearse(path, on: storage.fileSystem, scratch: scratch)
         }
     }
 
     private nonisolated(nonsending) func restoration(
-        at point: PastPoint?, cloning: Bool, _ progress: @escaping Container.ReadingProgress
+        at point: PastPoint?, _ kind: StoreRestoration.Kind,
+        _ progress: @escaping Container.ReadingProgress
     ) async throws(StoreError) -> StoreRestoration {
         let source = try await container()
         guard source.recoveryReport.manifestDamage == nil else { throw manifestDamage }
         return StoreRestoration(
-            source: source, snapshot: try await source.snapshot(orAt: point), isClone: cloning,
+            source: source, snapshot: try await source.snapshot(orAt: point), kind: kind,
             expected: point == nil ? last.table.zones : nil, progress: progress)
     }
 
@@ -88,18 +94,20 @@ extension Container {
     /// Commits and readers go on meanwhile.
     ///
     /// The copy is of the same store and goes its own way from here on: neither takes change tokens
-    /// that the other hands out later. With `cloning` it is another store.
+    /// that the other hands out later. With `cloning` it is another store, with `keepingAccess` as of
+    /// ``Archive/restore(to:at:cloning:keepingAccess:progress:)``.
     ///
     /// - Throws: ``StoreError`` with the cause `damaged` where something cannot be read.
     @discardableResult
     public nonisolated(nonsending) func copy(
-        to path: String, cloning: Bool = false,
+        to path: String, cloning: Bool = false, keepingAccess: Bool = false,
         progress: @escaping ReadingProgress = { _, _ in }
     ) async throws(StoreError) -> RestoreReport {
         try await answering { () async throws(EngineError) -> RestoreReport in
             let source = try await steadySource()
             let restoration = StoreRestoration(
-                source: source, snapshot: source.snapshot(), isClone: cloning, expected: nil,
+                source: source, snapshot: source.snapshot(),
+                kind: cloning ? .clone(keepsAccess: keepingAccess) : .restored, expected: nil,
                 progress: progress)
             return try await restoration.run(path, on: foundation.storage.fileSystem)
         }
@@ -115,10 +123,17 @@ extension Container {
 
 /// Makes a store of a state of another one.
 private struct StoreRestoration: Sendable {
+    /// What comes out.
+    enum Kind {
+        /// The same store.
+        case restored
+        case clone(keepsAccess: Bool)
+    }
+
     /// Opened for reading.
     let source: Container
     let snapshot: Snapshot
-    let isClone: Bool
+    let kind: Kind
     /// What must come out; nil: what the source has.
     let expected: [ArchiveTable.Zone]?
     let progress: Container.ReadingProgress
@@ -181,7 +196,7 @@ private struct StoreRestoration: Sendable {
                 try foundation.assets.chunks(), foundation.registry, foundation.budget,
                 randomness)
             var identity = try snapshot.state.identity.continued(behind: copy.end, randomness)
-            if isClone {
+            if case .clone = kind {
                 identity = identity.cloned(randomness)
                 copy.refusesTokens = true
             }
@@ -224,7 +239,12 @@ private struct StoreRestoration: Sendable {
             try await engine.runExclusively { maintainer throws(EngineError) in
                 try maintainer.writeCheckpoint(endingSegment: true)
             }
-            let report = try await source.threads.run { [self] in try compare(store, end) }
+            var report = try await source.threads.run { [self] in try compare(store, end) }
+            report.access = try await store.restoredAccess()
+            if case .clone(keepsAccess: false) = kind {
+                report.recordCount -= try await store.removeAccess(report.access)
+                report.access = []
+            }
             try await engine.close()
             return report
         } catch {

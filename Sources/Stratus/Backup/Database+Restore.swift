@@ -286,8 +286,9 @@ private struct RestoreOrder {
     ) throws(StoreError) -> [Record] {
         guard let source else { return wanted ?? [] }
         let isSame = source.names == nil && source.zone.zoneName == zone.zoneName
-        if withHistory, isSame, history == nil, source.snapshot.isPrivate {
+        if withHistory, isSame, history == nil,
             let past = try source.snapshot.zone(source.zone, for: database)
+        {
             (wanted, history) = (past.records, past.history)
         }
         if let wanted { return wanted }

@@ -51,18 +51,18 @@ struct ZoneHistory: Sendable {
     }
 }
 
-/// A zone of another store, or of a state of this one: its records but for those of shares, in the
-/// order of its feed, and its history.
+/// A zone of another store, or of a state of this one.
 struct PastZone {
-    var records: [Record] = []
-    var history: ZoneHistory?
+    /// But for those of shares, in the order of the feed.
+    let records: [Record]
+    let history: ZoneHistory
 }
 
 extension DatabaseSnapshot {
-    /// The zone and, if it would be the same zone in `database`, its history.
+    /// The zone with its history; nil where it would not be the same zone in `database`.
     func zone(
         _ zoneID: RecordZone.ID, for database: Database
-    ) throws(StoreError) -> PastZone {
+    ) throws(StoreError) -> PastZone? {
         try answer { view throws(EngineError) in try view.pastZone(zoneID, for: database) }
     }
 }
@@ -70,13 +70,16 @@ extension DatabaseSnapshot {
 extension DatabaseView {
     fileprivate func pastZone(
         _ id: RecordZone.ID, for database: Database
-    ) throws(EngineError) -> PastZone {
+    ) throws(EngineError) -> PastZone? {
         let reading = try reading
-        try checkReadsAll()
-        var past = PastZone()
-        guard let zone = try usedZone(id, reading)?.place else { return past }
         let container = database.container
         var users = PastUsers(reading, container.identity)
+        guard case .private(let owner) = scope, case .private(let target) = database.scope,
+            try users.user(owner).id == target, let zone = try usedZone(id, reading)?.place,
+            zone.capabilities.contains(.fetchChanges)
+        else { return nil }
+        try checkReadsAll()
+        var records: [Record] = []
         var items: [ZoneHistory.Item] = []
         // Deletions of what the store may have no types for are left out.
         let types = container.environment == .production ? container.reading.schema : nil
@@ -92,7 +95,7 @@ extension DatabaseView {
                 } else {
                     let record = try reading.record(entry, in: id, &names)
                     item = try users.item(record, of: entry)
-                    if !record.isShare { past.records.append(record) }
+                    if !record.isShare { records.append(record) }
                 }
                 if let types, let type = item.deletedType, types.number(type) == nil {
                     floor = max(floor, item.keepsVersion ? item.version : reading.lastVersion)
@@ -110,18 +113,15 @@ extension DatabaseView {
             return true
         }
         try add()
-        guard case .private(let owner) = scope, case .private(let target) = database.scope,
-            try users.user(owner).id == target, zone.capabilities.contains(.fetchChanges)
-        else { return past }
         // What does not keep its version has a greater one, and comes behind the others.
         let sorted = items.filter(\.keepsVersion) + items.filter { !$0.keepsVersion }
-        past.history = ZoneHistory(
+        let history = ZoneHistory(
             lineage: try reading.lineage(of: zone, floor: floor),
             incarnation: items.reduce(reading.identity.incarnation) {
                 max($0, $1.version.incarnation)
             },
             items: sorted)
-        return past
+        return PastZone(records: records, history: history)
     }
 }
 

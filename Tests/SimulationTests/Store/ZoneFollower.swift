@@ -43,6 +43,7 @@ struct ZoneFollower {
             "\(record.modificationDate?.timeIntervalSince1970 ?? 0)",
             record["text"]?.stringValue ?? "",
             record["file"]?.assetValue?.fileChecksum ?? "",
+            record.share?.recordID.recordName ?? "",
         ]
         return parts.joined(separator: " | ")
     }

@@ -107,6 +107,8 @@ extension Command {
             not exist; it is there when all of it was proved, or not at all. Change tokens from up \
             to the archive stay good, later ones are refused. With --clone it becomes another \
             store, of which no token of the original is good: for a copy that is used beside it. \
+            Nothing is shared there any more, and nobody has roles, unless --with-access says so. \
+            Each share and role that comes back is listed. \
             --at chooses an earlier state of an archive with history. --rehearse makes the store \
             beside STORE, proves it, reads every byte of it, says how long a restore takes, and \
             deletes it.
@@ -124,6 +126,7 @@ extension Command {
         options: [
             .at,
             Option("clone", "make another store with the same content"),
+            Option("with-access", "with --clone, also what is shared, and roles"),
             Option("rehearse", "make the store, prove it, tell the time and delete it"),
             .zone("bring this zone back into a store that exists"),
             Option(
@@ -186,10 +189,15 @@ extension Command {
             Makes a copy of STORE in the directory COPY, which must not exist, as of one commit. \
             Copying the files of a store that is open fails at random; this does not. The copy is \
             of the same store and goes its own way: neither takes change tokens that the other \
-            hands out later. With --clone it is another store.
+            hands out later. With --clone it is another store, in which nothing is shared and \
+            nobody has roles, unless --with-access says so. Each share and role of the copy is \
+            listed.
             """,
         arguments: [.store, Argument("COPY", "the directory that is made", .path)],
-        options: [Option("clone", "make another store with the same content")],
+        options: [
+            Option("clone", "make another store with the same content"),
+            Option("with-access", "with --clone, also what is shared, and roles"),
+        ],
         examples: [
             Example("stratus copy ./store ./copy", "Copies a store."),
             Example("stratus copy ./store ./other --clone", "Makes another one of it."),

@@ -287,8 +287,10 @@ enum Restore {
             isRehearsal
             ? try await archive.rehearseRestore(to: path, at: point, progress: progress.update)
             : try await archive.restore(
-                to: path, at: point, cloning: invocation.has("clone"), progress: progress.update)
+                to: path, at: point, cloning: invocation.has("clone"),
+                keepingAccess: try invocation.keepsAccess("restore"), progress: progress.update)
         progress.finish()
+        try report.writeAccess(to: output)
         let made = report.text(path)
         try output.summary(
             report.json,
@@ -304,8 +306,10 @@ enum Restore {
         let progress = ReadingProgress("copying", invocation, output)
         defer { progress.finish() }
         let report = try await container.copy(
-            to: path, cloning: invocation.has("clone"), progress: progress.update)
+            to: path, cloning: invocation.has("clone"),
+            keepingAccess: try invocation.keepsAccess("copy"), progress: progress.update)
         progress.finish()
+        try report.writeAccess(to: output)
         try output.summary(report.json, text: report.text(path))
         return .ok
     }
@@ -457,7 +461,46 @@ extension Archive {
     }
 }
 
+extension Invocation {
+    /// Whether --with-access is given, which only a clone takes.
+    fileprivate func keepsAccess(_ command: String) throws -> Bool {
+        guard has("with-access") else { return false }
+        guard has("clone") else {
+            throw ToolError.usage(command, "--with-access goes with --clone alone")
+        }
+        return true
+    }
+}
+
 extension RestoreReport {
+    /// A line for each share and each user with roles.
+    fileprivate func writeAccess(to output: Output) throws {
+        for item in access {
+            var object = JSONObject()
+            object.append("user", .string(item.user))
+            guard let share = item.share else {
+                object.append("roles", .strings(item.roles))
+                try output.result(
+                    "access", object,
+                    text:
+                        "roles  \(Output.escaped(item.user))  \(item.roles.joined(separator: ", "))"
+                )
+                continue
+            }
+            object.append("zone", .string(share.zoneID.zoneName))
+            object.append("share", .string(share.recordName))
+            object.append("publicPermission", .string("\(item.publicPermission)"))
+            object.append("participants", .strings(item.participants))
+            let others =
+                (item.publicPermission == .none ? [] : ["anyone with the link"]) + item.participants
+            try output.result(
+                "access", object,
+                text: "share  \(Output.escaped(share.zoneID.zoneName))  "
+                    + "\(Output.escaped(share.recordName))  \(Output.escaped(item.user))  "
+                    + Output.escaped(others.joined(separator: ", ")))
+        }
+    }
+
     fileprivate var json: JSONObject {
         [
             "storeID": .string(storeID), "offset": .offset(offset), "zones": .integer(zoneCount),

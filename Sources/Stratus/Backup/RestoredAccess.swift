@@ -1,0 +1,116 @@
+internal import StratusEngine
+internal import StratusIndex
+internal import StratusJournal
+
+/// What someone may do in a restored store, beside the owners of its zones, since it was so in the
+/// original. Users have the names that the host gave them first, or their user record names where
+/// these are not known.
+public struct RestoredAccess: Hashable, Sendable {
+    /// The owner of what is shared, or the user who has roles.
+    public var user: String
+    /// The record of a share; nil: the user has roles.
+    public var share: Record.ID?
+    /// What anyone may do who has the link of the share.
+    public var publicPermission = Share.Permission.none
+    /// Those who have joined the share or are invited to it.
+    public var participants: [String] = []
+    /// In alphabetical order.
+    public var roles: [String] = []
+}
+
+extension Container {
+    /// All that is shared, by the numbers of the shares, and then the users with roles.
+    nonisolated(nonsending) func restoredAccess() async throws(EngineError) -> [RestoredAccess] {
+        try await threads.run { [self] in
+            let reading = reading.waiting
+            return try reading.sharedAccess() + reading.roleAccess()
+        }
+    }
+
+    /// Ends all that is shared, and takes all roles back. Returns how many records went: those of the
+    /// shares.
+    nonisolated(nonsending) func removeAccess(
+        _ access: [RestoredAccess]
+    ) async throws(EngineError) -> Int {
+        var zones: [RecordZone.ID: [Record.ID]] = [:]
+        for item in access {
+            if let share = item.share {
+                zones[share.zoneID, default: []].append(share)
+            } else {
+                let user = userID(item.user)
+                let change = RolesChange(user: user, userName: item.user, roles: [])
+                _ = try await engine().commit(change)
+            }
+        }
+        var count = 0
+        for (zone, shares) in zones {
+            let database = Database(
+                container: self, scope: .private(owner: userID(zone.ownerName)),
+                principal: host(zone.ownerName), userName: zone.ownerName)
+            for start in stride(from: 0, to: shares.count, by: Page.usual) {
+                let part = shares[start..<min(start + Page.usual, shares.count)]
+                let items = Database.items(saving: [], deleting: Array(part), .allKeys)
+                let options = RecordCall.Options(isAtomic: true)
+                let outcomes = try await database.run(RecordCall(items, options, of: database), nil)
+                for outcome in outcomes {
+                    if case .failure(let error) = outcome { throw .refused(error) }
+                }
+                count += part.count
+            }
+        }
+        return count
+    }
+}
+
+extension StoreReading {
+    fileprivate func sharedAccess() throws(EngineError) -> [RestoredAccess] {
+        var numbers: [UInt32] = []
+        try scan(KeySpace.shares.range()) { key, _ in
+            numbers.append(key.shareNumber)
+            return true
+        }
+        var found: [RestoredAccess] = []
+        for number in numbers {
+            guard let share = try share(number), share.isAlive, let zone = try zone(share.zone),
+                zone.isAlive, let owner = try user(zone.database),
+                let name = try userName(zone.database)
+            else { continue }
+            let id = RecordZone.ID(
+                zoneName: try zoneEntry(zone).name, ownerName: owner.recordName)
+            var item = RestoredAccess(
+                user: name,
+                share: Record.ID(recordName: try shareEntry(share).recordName, zoneID: id))
+            item.publicPermission =
+                Share.Permission(rawValue: Int(share.permission)) ?? .none
+            for participant in try participants(of: number) where participant.status != .removed {
+                if let user = try userName(participant.user) { item.participants.append(user) }
+            }
+            found.append(item)
+        }
+        return found
+    }
+
+    fileprivate func roleAccess() throws(EngineError) -> [RestoredAccess] {
+        var users: [UInt32] = []
+        try scan(KeySpace.roles.range()) { key, _ in
+            users.append(key.uint32(at: 5))
+            return true
+        }
+        var found: [RestoredAccess] = []
+        for number in users {
+            guard let user = try user(number) else { continue }
+            let roles = try roles(of: user)
+            if roles.isEmpty { continue }
+            let name = try userName(number) ?? user.recordName
+            found.append(RestoredAccess(user: name, roles: roles.sorted()))
+        }
+        return found
+    }
+
+    /// As the host called the user first, or the user record name; nil where there is none.
+    private func userName(_ number: UInt32) throws(EngineError) -> String? {
+        guard let entry = try userEntry(number) else { return nil }
+        return entry.hostName.isEmpty
+            ? UserID(bits: entry.bits).recordName : entry.hostName
+    }
+}
