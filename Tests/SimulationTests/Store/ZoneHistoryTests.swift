@@ -127,6 +127,8 @@ struct ZoneHistoryTests {
                 followers.append(follower)
             }
         }
+        try await save(container, "gone", "gone")
+        try await container.privateDatabase(for: Self.user).deleteRecord(withID: id("gone"))
         let wanted = try Self.lines(container)
         let hash = try await container.privateDatabase(for: Self.user)
             .contentHash(of: Self.zone)
