@@ -38,7 +38,7 @@ extension Archive {
     ///   - point: which state: that at a mark or, of an archive with history, one from its floor on;
     ///     nil: the last one.
     ///   - cloning: makes another store with the same content: no token of the original is good in
-    ///     it. Users keep their names, but nothing is shared any more, and nobody has roles.
+    ///     it. Users keep their names; shares are ended and roles taken back.
     ///   - keepingAccess: of a clone: what was shared stays so, and users keep their roles.
     /// - Throws: ``StoreError`` with the cause `damaged` where the archive is not what was written,
     ///   `invalidArguments` where it has some zones only, `changeTokenExpired` with the cause
@@ -50,14 +50,15 @@ extension Archive {
         progress: @escaping Container.ReadingProgress = { _, _ in }
     ) async throws(StoreError) -> RestoreReport {
         let restoration = try await restoration(
-            at: point, cloning ? .clone(keepsAccess: keepingAccess) : .restored, progress)
+            at: point, StoreRestoration.Kind(cloning: cloning, keepingAccess), progress)
         return try await answering { () async throws(EngineError) -> RestoreReport in
             try await restoration.run(path, on: storage.fileSystem)
         }
     }
 
-    /// Does all that ``restore(to:at:cloning:keepingAccess:progress:)`` would do, beside `path`, reads every byte of
-    /// the store that comes out, and deletes it. Takes the room of a restored store meanwhile.
+    /// Does all that ``restore(to:at:cloning:keepingAccess:progress:)`` would do, beside `path`, reads
+    /// every byte of the store that comes out, and deletes it. Takes the room of a restored store
+    /// meanwhile.
     ///
     /// - Returns: what the restore would report, and how long it would take.
     /// - Throws: ``StoreError`` as the restore.
@@ -107,7 +108,7 @@ extension Container {
             let source = try await steadySource()
             let restoration = StoreRestoration(
                 source: source, snapshot: source.snapshot(),
-                kind: cloning ? .clone(keepsAccess: keepingAccess) : .restored, expected: nil,
+                kind: StoreRestoration.Kind(cloning: cloning, keepingAccess), expected: nil,
                 progress: progress)
             return try await restoration.run(path, on: foundation.storage.fileSystem)
         }
@@ -128,6 +129,10 @@ private struct StoreRestoration: Sendable {
         /// The same store.
         case restored
         case clone(keepsAccess: Bool)
+
+        init(cloning: Bool, _ keepsAccess: Bool) {
+            self = cloning ? .clone(keepsAccess: keepsAccess) : .restored
+        }
     }
 
     /// Opened for reading.

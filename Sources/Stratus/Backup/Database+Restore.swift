@@ -59,8 +59,8 @@ extension Database {
     /// A zone that is not there comes back with its history: change tags, dates and users are what
     /// they were, and tokens of the zone are good that were handed out up to the state it is taken
     /// from, in the other store, too. That holds for all of the zone, under its name, in the database
-    /// of the same user. Users are those whom the host calls by the same names. Nobody else sees the
-    /// zone: shares are not brought back, and count as deleted.
+    /// of the same user. Users are those whom the host calls by the same names. Shares are not brought
+    /// back: their records count as deleted.
     ///
     /// - Parameters:
     ///   - zoneID: the zone in `source`.
@@ -259,26 +259,15 @@ private struct RestoreOrder {
     }
 
     /// Nil: they are still to be read.
-    private var wanted: [Record]?
+    var wanted: [Record]?
     /// The names of those that go.
-    let deleted: [String]
+    var deleted: [String] = []
     let zone: RecordZone.ID
     let mode: RestoreMode
     /// Where all comes from; nil: that is not known.
-    let source: Source?
+    var source: Source?
     /// What the zone keeps of its past where it is not there; nil: nothing.
-    private(set) var history: ZoneHistory?
-
-    init(
-        wanted: [Record]? = nil, deleted: [String] = [], zone: RecordZone.ID, mode: RestoreMode,
-        source: Source? = nil
-    ) {
-        self.wanted = wanted
-        self.deleted = deleted
-        self.zone = zone
-        self.mode = mode
-        self.source = source
-    }
+    var history: ZoneHistory?
 
     /// The records, and the history of the zone if that is meant and there is one for `database`.
     mutating func records(

@@ -48,7 +48,7 @@ extension RecordEncoder {
 }
 
 extension StoreError {
-    /// Somebody has made the zone since it was found not to be there.
+    /// Another call has made the zone since the restore found that it is not there.
     static let overtakenRestore = StoreError(
         .serverRecordChanged, "the zone was made while it was about to be restored")
 }

@@ -72,18 +72,20 @@ extension StoreReading {
         var found: [RestoredAccess] = []
         for number in numbers {
             guard let share = try share(number), share.isAlive, let zone = try zone(share.zone),
-                zone.isAlive, let owner = try user(zone.database),
-                let name = try userName(zone.database)
+                zone.isAlive, let owner = try userEntry(zone.database)
             else { continue }
             let id = RecordZone.ID(
-                zoneName: try zoneEntry(zone).name, ownerName: owner.recordName)
+                zoneName: try zoneEntry(zone).name,
+                ownerName: UserID(bits: owner.bits).recordName)
             var item = RestoredAccess(
-                user: name,
+                user: owner.name,
                 share: Record.ID(recordName: try shareEntry(share).recordName, zoneID: id))
             item.publicPermission =
                 Share.Permission(rawValue: Int(share.permission)) ?? .none
             for participant in try participants(of: number) where participant.status != .removed {
-                if let user = try userName(participant.user) { item.participants.append(user) }
+                if let user = try userEntry(participant.user) {
+                    item.participants.append(user.name)
+                }
             }
             found.append(item)
         }
@@ -98,19 +100,11 @@ extension StoreReading {
         }
         var found: [RestoredAccess] = []
         for number in users {
-            guard let user = try user(number) else { continue }
-            let roles = try roles(of: user)
+            guard let user = try userEntry(number) else { continue }
+            let roles = try roles(of: UserID(bits: user.bits))
             if roles.isEmpty { continue }
-            let name = try userName(number) ?? user.recordName
-            found.append(RestoredAccess(user: name, roles: roles.sorted()))
+            found.append(RestoredAccess(user: user.name, roles: roles.sorted()))
         }
         return found
-    }
-
-    /// As the host called the user first, or the user record name; nil where there is none.
-    private func userName(_ number: UInt32) throws(EngineError) -> String? {
-        guard let entry = try userEntry(number) else { return nil }
-        return entry.hostName.isEmpty
-            ? UserID(bits: entry.bits).recordName : entry.hostName
     }
 }

@@ -73,13 +73,18 @@ extension StoreReading {
     fileprivate func find(
         _ token: ChangeToken, _ info: inout ChangeTokenInfo
     ) throws(EngineError) {
-        if token.scope == .zone, let zone = try restoredZone(with: token) {
+        do throws(EngineError) {
+            // The numbers of another history mean something else.
+            try token.check(in: self)
+        } catch {
+            // What came with a restored zone is of another history, too.
+            guard token.scope == .zone, let zone = try restoredZone(with: token) else {
+                throw error
+            }
             info.userRecordID = try user(zone.database).map { Record.ID(recordName: $0.recordName) }
             info.zoneID = RecordZone.ID(zoneName: try zoneEntry(zone).name)
             return
         }
-        // The numbers of another history mean something else.
-        try token.check(in: self)
         let user = token.database == 0 ? nil : try self.user(token.database)
         info.userRecordID = user.map { Record.ID(recordName: $0.recordName) }
         switch token.scope {

@@ -41,20 +41,44 @@ struct PastFeed {
     /// What the record at `place`, which was changed behind the end, was there; nil where it was
     /// not, or lies before the page.
     private func place(before place: EntryLocation) throws(EngineError) -> EntryLocation? {
-        var entry = try reading.entry(place)
-        while let before = try reading.entry(replacedBy: entry, after: since) {
-            if before.version.rawValue <= end.rawValue {
-                let isDeleted = before.kind == .tombstone
-                return EntryLocation(before.header, at: before.offset, isDeleted: isDeleted)
-            }
-            entry = before
+        try reading.entry(before: reading.entry(place), at: end, after: since, in: zone).map {
+            EntryLocation($0.header, at: $0.offset, isDeleted: $0.kind == .tombstone)
         }
-        guard !reading.isRestored(entry.version, in: zone) else { throw .refused(.notKeptSince) }
-        return nil
     }
 }
 
 extension StoreReading {
+    /// Where the latest entries lie of the names that were changed in a zone after a version, in the
+    /// order of the feed; nil where they are more than `limit`.
+    func changed(
+        in zone: ZonePlace, after version: Version, upTo limit: Int
+    ) throws(EngineError) -> [EntryLocation]? {
+        var changed: [EntryLocation] = []
+        let all = KeySpace.feed.range(zone: zone.number)
+        let first = IndexKey.feed(zone.number, Version(rawValue: version.rawValue + 1))
+        try scan(first..<all.upperBound) { _, value in
+            changed.append(EntryLocation(value))
+            return changed.count <= limit
+        }
+        return changed.count <= limit ? changed : nil
+    }
+
+    /// What the record or tombstone `entry` of a zone, which came after `end`, was there: the last entry
+    /// of its name; nil where there was none, or none after `version`.
+    ///
+    /// - Throws: ``StoreError`` with `changeTokenExpired` where it is not kept any more.
+    func entry(
+        before entry: JournalEntry, at end: Version, after version: Version, in zone: ZonePlace
+    ) throws(EngineError) -> JournalEntry? {
+        var entry = entry
+        while let before = try self.entry(replacedBy: entry, after: version) {
+            if before.version.rawValue <= end.rawValue { return before }
+            entry = before
+        }
+        guard !isRestored(entry.version, in: zone) else { throw .refused(.notKeptSince) }
+        return nil
+    }
+
     /// The entry of the same name and zone that `entry`, a record or a tombstone, replaced; nil
     /// where there was none, or none after `version`.
     ///
@@ -84,7 +108,7 @@ extension StoreReading {
         return place.version == version ? try self.entry(place) : nil
     }
 
-    fileprivate func versionReplaced(by entry: JournalEntry) throws(EngineError) -> Version {
+    private func versionReplaced(by entry: JournalEntry) throws(EngineError) -> Version {
         entry.kind == .tombstone
             ? try tombstone(entry).previous : try entry.recordHead().head.previous
     }
@@ -97,14 +121,7 @@ extension StoreReading {
     }
 }
 
-extension JournalEntry {
-    /// Whether a record or a tombstone says that it replaces an entry.
-    func replacesAny(_ reading: StoreReading) throws(EngineError) -> Bool {
-        try reading.versionReplaced(by: self) != .none
-    }
-}
-
 extension StoreError {
-    fileprivate static let notKeptSince = expired(
+    static let notKeptSince = expired(
         .compacted, "what was there at the token is not kept any more")
 }

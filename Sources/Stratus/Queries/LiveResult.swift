@@ -182,14 +182,9 @@ extension DatabaseView {
         in zone: ZonePlace, since version: Version, upTo limit: Int
     ) throws(EngineError) -> (names: [Hash128], places: [EntryLocation])? {
         let reading = try reading
-        var changed: [EntryLocation] = []
-        let all = KeySpace.feed.range(zone: zone.number)
-        let first = IndexKey.feed(zone.number, Version(rawValue: version.rawValue + 1))
-        try reading.scan(first..<all.upperBound) { _, value in
-            changed.append(EntryLocation(value))
-            return changed.count <= limit
+        guard let changed = try reading.changed(in: zone, after: version, upTo: limit) else {
+            return nil
         }
-        guard changed.count <= limit else { return nil }
         var names: [Hash128] = []
         for entry in try reading.entries(changed) { names.append(try reading.nameHash(of: entry)) }
         return (names, changed.filter { !$0.isDeleted })

@@ -181,32 +181,28 @@ extension StoreReading {
         let last = identity.version(at: offset.previous)
         // Of deletions that are forgotten the feed has none.
         guard try horizon(of: zone) <= last else { return nil }
-        let first = IndexKey.feed(zone.number, Version(rawValue: last.rawValue + 1))
-        let limit = known.recordCount / 4 + 16
-        var changed: [EntryLocation] = []
-        try scan(first..<KeySpace.feed.range(zone: zone.number).upperBound) { _, value in
-            changed.append(EntryLocation(value))
-            return changed.count <= limit
-        }
-        guard changed.count <= limit else { return nil }
+        guard
+            let changed = try changed(
+                in: zone, after: last, upTo: known.recordCount / 4 + 16)
+        else { return nil }
         var sum = known
         var users = UserNames(self)
-        var isKept = true
-        try forEachEntry(at: changed) { _, entry throws(EngineError) in
-            guard isKept else { return }
-            if entry.kind == .record { sum.add(try record(entry, in: id, &users)) }
-            var before = entry
-            while before.version > last {
-                guard try before.replacesAny(self) else { return }
-                guard let replaced = try keptEntry(replacedBy: before) else {
-                    isKept = false
-                    return
+        do throws(EngineError) {
+            try forEachEntry(at: changed) { _, entry throws(EngineError) in
+                if entry.kind == .record { sum.add(try record(entry, in: id, &users)) }
+                if let before = try self.entry(before: entry, at: last, after: .none, in: zone),
+                    before.kind == .record
+                {
+                    sum.subtract(try record(before, in: id, &users))
                 }
-                before = replaced
             }
-            if before.kind == .record { sum.subtract(try record(before, in: id, &users)) }
+        } catch {
+            guard case .other(let error as StoreError) = error, error == .notKeptSince else {
+                throw error
+            }
+            return nil
         }
-        return isKept ? sum : nil
+        return sum
     }
 }
 

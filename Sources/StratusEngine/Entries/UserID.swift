@@ -46,6 +46,9 @@ package struct UserEntry: Equatable, Sendable {
     /// What the host calls the user; empty where that is a record name, or too long to be kept.
     package var hostName: String
 
+    /// What the host called the user, or the user record name, which stands for the same user.
+    package var name: String { hostName.isEmpty ? UserID(bits: bits).recordName : hostName }
+
     /// Of a host name that is kept, in bytes.
     package static let hostNameLimit = 255
 

@@ -77,15 +77,6 @@ struct ArchiveRegressionTests {
         await cause { _ = try await container.snapshot(at: .offset(offset)) }
     }
 
-    private func cause(_ body: () async throws -> Void) async -> StoreError.Cause? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return (error as? StoreError)?.cause
-        }
-    }
-
     /// An offset in the last commit.
     private func lastOffset(_ container: Container) -> UInt64 { container.snapshot().offset - 1 }
 

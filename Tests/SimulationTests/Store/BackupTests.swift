@@ -63,16 +63,6 @@ struct BackupTests {
             })
     }
 
-    /// The cause of the refusal of `body`.
-    private func cause(_ body: () async throws -> Void) async -> StoreError.Cause? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return (error as? StoreError)?.cause
-        }
-    }
-
     @Test func `a restored store is the same, and goes its own way from there`() async throws {
         let container = try store.open()
         try await makeZone(container)

@@ -61,17 +61,6 @@ struct ZoneLineageTests {
             resultsLimit: limit)
     }
 
-    private func cause(
-        _ body: () async throws(StoreError) -> Void
-    ) async -> StoreError.Cause? {
-        do throws(StoreError) {
-            try await body()
-            return nil
-        } catch {
-            return error.cause
-        }
-    }
-
     @Test func `the devices of a store stay registered when a zone comes from another one`()
         async throws
     {

@@ -107,7 +107,7 @@ extension Command {
             not exist; it is there when all of it was proved, or not at all. Change tokens from up \
             to the archive stay good, later ones are refused. With --clone it becomes another \
             store, of which no token of the original is good: for a copy that is used beside it. \
-            Nothing is shared there any more, and nobody has roles, unless --with-access says so. \
+            Its shares are ended and its roles taken back, unless --with-access keeps them. \
             Each share and role that comes back is listed. \
             --at chooses an earlier state of an archive with history. --rehearse makes the store \
             beside STORE, proves it, reads every byte of it, says how long a restore takes, and \
@@ -189,9 +189,9 @@ extension Command {
             Makes a copy of STORE in the directory COPY, which must not exist, as of one commit. \
             Copying the files of a store that is open fails at random; this does not. The copy is \
             of the same store and goes its own way: neither takes change tokens that the other \
-            hands out later. With --clone it is another store, in which nothing is shared and \
-            nobody has roles, unless --with-access says so. Each share and role of the copy is \
-            listed.
+            hands out later. With --clone it is another store, whose shares are ended and whose \
+            roles are taken back, unless --with-access keeps them. Each share and role of the \
+            copy is listed.
             """,
         arguments: [.store, Argument("COPY", "the directory that is made", .path)],
         options: [
