@@ -13,12 +13,10 @@ extension Container {
     /// to read again.
     ///
     /// The store does so by itself as it grows and when it is closed; nothing that was acknowledged
-    /// depends on it. Changes wait meanwhile.
+    /// depends on it. Changes go on meanwhile.
     public nonisolated(nonsending) func checkpoint() async throws(StoreError) {
         try await answering { () async throws(EngineError) in
-            try await engine().runExclusively { maintainer throws(EngineError) in
-                try maintainer.writeCheckpoint()
-            }
+            try await engine().writeCheckpoint()
         }
     }
 

@@ -284,8 +284,36 @@ package final class Engine: Sendable {
         return try outcome.wait().get()
     }
 
+    /// Writes a checkpoint of everything that was committed; it is in force when this returns. Commits
+    /// go on meanwhile. It lies in a segment of its own where `endingSegment` says so.
+    package nonisolated(nonsending) func writeCheckpoint(
+        endingSegment: Bool = false
+    ) async throws(EngineError) {
+        let result: Result<Void, EngineError> = await withCheckedContinuation { continuation in
+            requestCheckpoint(endingSegment: endingSegment) { continuation.resume(returning: $0) }
+        }
+        try result.get()
+    }
+
+    /// The same on the calling thread, which waits.
+    package func writeCheckpointAndWait() throws(EngineError) {
+        let outcome = Outcome<Result<Void, EngineError>>()
+        requestCheckpoint(endingSegment: false) { outcome.finish($0) }
+        try outcome.wait().get()
+    }
+
+    private func requestCheckpoint(
+        endingSegment: Bool, _ done: @escaping IndexMaintainer.CheckpointRequest
+    ) {
+        let task = { @Sendable [maintainer] in
+            maintainer.requestCheckpoint(endingSegment: endingSegment, done)
+        }
+        if driver == .caller { return task() }
+        if !queue.submit(exclusive: task) { done(.failure(.closed)) }
+    }
+
     /// Compacts all of the journal that is dead, or finds out what that would bring. Commits go on
-    /// meanwhile, but for a checkpoint at the beginning.
+    /// meanwhile.
     package nonisolated(nonsending) func compact(
         _ purpose: CompactionRequest.Purpose
     ) async throws(EngineError) -> JournalCompaction.Outcome {
@@ -314,6 +342,8 @@ package final class Engine: Sendable {
     private nonisolated(nonsending) func runCompaction(
         _ purpose: CompactionRequest.Purpose
     ) async throws(EngineError) -> JournalCompaction.Outcome {
+        // Only what lies before a checkpoint is looked at.
+        try await writeCheckpoint(endingSegment: purpose == .erasing)
         let result = await withCheckedContinuation {
             (
                 continuation: CheckedContinuation<

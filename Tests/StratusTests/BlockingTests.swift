@@ -202,6 +202,57 @@ import Testing
         try await container.close()
     }
 
+    @Test func `commits go on while a checkpoint is written, and a backup waits for one alone`()
+        async throws
+    {
+        let storage = GatedStorage(holding: .syncOfIndex)
+        let container = try open(storage)
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        try await database.save(note("a"))
+        storage.shut()
+        let backup = Task {
+            try await container.backup { _ in }
+        }
+        while !storage.isWaiting { await Task.yield() }
+        let checkpoint = Task { try await container.checkpoint() }
+        for name in ["b", "c", "d"] { try await database.save(note(name)) }
+        try await onThreads(1) { _ in
+            #expect(throws: Never.self) { try database.saveAndWait(note("e")) }
+        }
+        #expect(try await container.indexStatistics().checkpoint == nil)
+        // The checkpoint that is being written lacks what the second call has seen.
+        storage.letOneThrough()
+        try await backup.value
+        while !storage.isWaiting { await Task.yield() }
+        try await database.save(note("f"))
+        storage.open()
+        try await checkpoint.value
+        #expect(try await database.names() == ["a", "b", "c", "d", "e", "f"])
+        try await container.close()
+    }
+
+    @Test func `those who wait for a checkpoint are told that the store closes`() async throws {
+        let storage = GatedStorage(holding: .syncOfIndex)
+        let container = try open(storage)
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        storage.shut()
+        let first = Task { try await container.checkpoint() }
+        while !storage.isWaiting { await Task.yield() }
+        try await database.save(note("a"))
+        let second = Task { try await container.checkpoint() }
+        let closing = Task { try await container.close() }
+        while (try? await database.save(note("b"))) != nil {}
+        storage.open()
+        try await first.value
+        // Closing writes no checkpoint of what is read again sooner; one may have begun before.
+        if case .failure(let error) = await second.result {
+            #expect((error as? StoreError)?.cause == .closed)
+        }
+        try await closing.value
+    }
+
     @Test func `while a checkpoint puts its manifest readers read and threads may queue`()
         async throws
     {

@@ -215,9 +215,7 @@ struct AssetCollector {
         if numbers.isEmpty { return }
         let before = try store.reading()
         // A segment goes only once no crash can bring back what named it.
-        try engine.runExclusivelyAndWait { maintainer throws(EngineError) in
-            try maintainer.writeCheckpoint()
-        }
+        try engine.writeCheckpointAndWait()
         guard let checkpoint = engine.maintainer.checkpoint, checkpoint >= before.head else {
             return keep { _ in .checkpoint }
         }

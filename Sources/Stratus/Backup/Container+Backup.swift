@@ -9,8 +9,8 @@ extension Container {
     /// Writes a backup of the store, as it is now, to the file `path`, which must not exist; in a
     /// directory it gets a name that says store and offset.
     ///
-    /// Commits and readers go on meanwhile, but for a checkpoint at the beginning. The file is there,
-    /// whole and durable, when this returns, or not at all.
+    /// Commits and readers go on meanwhile. The file is there, whole and durable, when this returns, or
+    /// not at all.
     ///
     /// - Parameters:
     ///   - parts: what the archive is restricted to. Empty: everything or, with `base`, what that is
@@ -85,7 +85,7 @@ extension Container {
     ) async throws(StoreError) {
         try await answering { () async throws(EngineError) in
             let source = try await steadySource()
-            try await threads.run {
+            try await source.threads.run {
                 let backup = try StoreBackup(
                     of: source, parts, demanded: !parts.isEmpty, since: base,
                     keepsHistory: keepingHistory, contentHashes,
@@ -112,14 +112,14 @@ extension Container {
     nonisolated(nonsending) func steadySource() async throws(EngineError) -> Container {
         guard case .writing(let engine) = access else { return self }
         // Then a reader sees everything that was acknowledged, at whatever durability.
-        try await engine.runExclusively { maintainer throws(EngineError) in
-            try maintainer.writeCheckpoint()
-        }
+        try await engine.writeCheckpoint()
         let foundation = foundation
         return try await threads.run {
+            // Those who save meanwhile come first.
             var own = StoreFoundation(
                 foundation.storage, foundation.registry,
-                memoryLimit: foundation.budget.limit / 4, threads: foundation.threads)
+                memoryLimit: foundation.budget.limit / 4,
+                threads: IOThreads(count: Self.threadCount, isBackground: true))
             own.options = foundation.options
             return try Container(reading: own)
         }

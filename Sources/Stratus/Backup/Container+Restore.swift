@@ -241,9 +241,7 @@ private struct StoreRestoration: Sendable {
                 }
             }
             // What follows lies in a segment of the store's own, in which the next opening begins.
-            try await engine.runExclusively { maintainer throws(EngineError) in
-                try maintainer.writeCheckpoint(endingSegment: true)
-            }
+            try await engine.writeCheckpoint(endingSegment: true)
             var report = try await source.threads.run { [self] in try compare(store, end) }
             report.access = try await store.restoredAccess()
             if case .clone(keepsAccess: false) = kind {

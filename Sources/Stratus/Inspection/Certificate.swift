@@ -51,7 +51,7 @@ public struct Certificate: Hashable, Sendable {
 
 extension Container {
     /// A certificate of the store as it is now. All records are read for it; commits and readers go on
-    /// meanwhile, but for a checkpoint at the beginning.
+    /// meanwhile.
     ///
     /// - Parameter tool: what the certificate names as the program that made it.
     /// - Throws: ``StoreError`` with the cause `damaged` where something cannot be read.
@@ -64,7 +64,7 @@ extension Container {
                     .invalidArguments, "an archive of some zones is certified by none")
             }
             let source = try await steadySource()
-            return try await threads.run {
+            return try await source.threads.run {
                 let snapshot = source.snapshot()
                 let (fold, identity) = (snapshot.state.fold, snapshot.state.identity)
                 let end = fold.end

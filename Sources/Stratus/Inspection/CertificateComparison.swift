@@ -49,8 +49,7 @@ extension Container {
     /// all up to the certified offset is unchanged, as far as that can still be told.
     ///
     /// What the zones held is compared while that state can be read: as the last one, or since a
-    /// ``Mark`` or the ``History/Policy`` keeps it. Commits and readers go on meanwhile, but for a
-    /// checkpoint at the beginning.
+    /// ``Mark`` or the ``History/Policy`` keeps it. Commits and readers go on meanwhile.
     ///
     /// - Throws: ``StoreError`` with the cause `damaged` where something cannot be read.
     public nonisolated(nonsending) func compare(
@@ -58,7 +57,7 @@ extension Container {
     ) async throws(StoreError) -> CertificateComparison {
         try await answering { () async throws(EngineError) -> CertificateComparison in
             let source = try await steadySource()
-            let comparison = try await threads.run {
+            let comparison = try await source.threads.run {
                 try CertificateComparison(ofHistory: source.state, with: certificate)
             }
             guard comparison.history == .proved else { return comparison }
@@ -70,7 +69,7 @@ extension Container {
                 guard error.cause == .changeToken(.compacted) else { throw .refused(error) }
                 return comparison.with(nil, certificate.zones)
             }
-            let zones = try await threads.run { try source.zones(at: snapshot) }
+            let zones = try await source.threads.run { try source.zones(at: snapshot) }
             return comparison.with(zones, certificate.zones)
         }
     }

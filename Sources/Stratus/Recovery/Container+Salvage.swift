@@ -189,9 +189,7 @@ private struct Salvage: Sendable {
                 throw .refused(error)
             }
             report.lostChunkCount = copied.lostChunks.count
-            try await engine.runExclusively { maintainer throws(EngineError) in
-                try maintainer.writeCheckpoint(endingSegment: true)
-            }
+            try await engine.writeCheckpoint(endingSegment: true)
             try await engine.close()
         } catch {
             try? await store.close()

@@ -36,9 +36,17 @@ package final class IndexMaintainer: Sendable {
         var retrySize = 0
         /// The journal takes no checkpoint any more.
         var hasFailed = false
+        /// Who waits for a checkpoint.
+        var awaited: [AwaitedCheckpoint] = []
         var isClosing = false
         /// Why the last try came to nothing.
         var failure: EngineError?
+    }
+
+    private struct AwaitedCheckpoint {
+        /// What it has to hold: everything before.
+        let end: JournalOffset
+        let done: CheckpointRequest
     }
 
     private let committer: Committer<StoreParticipant>
@@ -139,22 +147,46 @@ package final class IndexMaintainer: Sendable {
         try? checkpoint(ifLonger: Self.shortStretch)
         finish(.everything)
         finish(.compacting)
+        stepping { answer(&$0, otherwise: .closed) }
         releaseGone()
     }
 
     /// Where an opening would begin to read now; nil: at the beginning of the journal.
     package var checkpoint: JournalOffset? { inForce.withLock { $0 } }
 
-    /// Writes a checkpoint of everything that was committed; it is in force when this returns. It
+    /// Is told when a checkpoint is in force, or why there is none.
+    package typealias CheckpointRequest = @Sendable (Result<Void, EngineError>) -> Void
+
+    /// Begins a checkpoint of everything that was committed, and tells `done` when it is in force. It
     /// lies in a segment of its own where `endingSegment` says so.
-    package func writeCheckpoint(endingSegment: Bool = false) throws(EngineError) {
-        if endingSegment {
-            do throws(JournalError) {
-                try committer.endSegment()
-            } catch {
-                throw EngineError(error)
+    func requestCheckpoint(endingSegment: Bool, _ done: @escaping CheckpointRequest) {
+        do throws(EngineError) {
+            if endingSegment { try endSegment() }
+            guard threads != nil else {
+                try writeCheckpoint()
+                return done(.success(()))
             }
+            try stepping { state throws(EngineError) in
+                try begin(trying: &state)
+                let end = committer.freeze { _, position in position.offset }
+                state.awaited.append(AwaitedCheckpoint(end: end ?? published.current.head, done: done))
+                advance(&state)
+            }
+        } catch {
+            done(.failure(error))
         }
+    }
+
+    private func endSegment() throws(EngineError) {
+        do throws(JournalError) {
+            try committer.endSegment()
+        } catch {
+            throw EngineError(error)
+        }
+    }
+
+    /// Writes a checkpoint of everything that was committed; it is in force when this returns.
+    package func writeCheckpoint() throws(EngineError) {
         try checkpoint(ifLonger: 0)
         // Generations that readers had pinned may go by now, too.
         committer.release(released.take())
@@ -206,13 +238,37 @@ package final class IndexMaintainer: Sendable {
 
     private func takeSteps() -> Bool {
         stepping { state in
-            while installFinished(&state) {}
-            if isFull(state), state.coming == nil { freeze(&state) }
-            begin(&state)
-            // On the spot everything is done by now.
-            while installFinished(&state) { begin(&state) }
+            advance(&state)
             releaseGone()
             return state.writing == nil || !isFull(state)
+        }
+    }
+
+    private func advance(_ state: inout State) {
+        while installFinished(&state) {}
+        answer(&state)
+        if state.coming == nil, isFull(state) || !state.awaited.isEmpty { freeze(&state) }
+        begin(&state)
+        // On the spot everything is done by now.
+        while installFinished(&state) { begin(&state) }
+        answer(&state)
+    }
+
+    /// Tells those who wait for a checkpoint that it is in force, or why it does not come: after
+    /// `failure` no other one does.
+    private func answer(_ state: inout State, otherwise failure: EngineError? = nil) {
+        if state.awaited.isEmpty { return }
+        let end = inForce.withLock { $0 } ?? .zero
+        let failure = failure ?? (state.coming == nil ? state.failure : nil)
+        state.awaited.removeAll { awaited in
+            if awaited.end <= end {
+                awaited.done(.success(()))
+            } else if let failure {
+                awaited.done(.failure(failure))
+            } else {
+                return false
+            }
+            return true
         }
     }
 
@@ -399,14 +455,8 @@ package struct CompactionRequest: Sendable {
 
 // What of the journal is needed no longer.
 extension IndexMaintainer {
-    /// Begins a compaction of all that is dead, once what was committed is in tables, since only
-    /// what lies before a checkpoint is looked at.
+    /// Begins a compaction of all that is dead before the checkpoint in force.
     package func request(_ request: CompactionRequest) {
-        do throws(EngineError) {
-            try writeCheckpoint(endingSegment: request.purpose == .erasing)
-        } catch {
-            return request.done(.failure(error))
-        }
         stepping { state in
             while installFinished(&state) {}
             guard state.requested == nil else {
