@@ -205,7 +205,7 @@ import Testing
     @Test func `commits go on while a checkpoint is written, and a backup waits for one alone`()
         async throws
     {
-        let storage = GatedStorage(holding: .syncOfIndex)
+        let storage = GatedStorage(holding: .putTable)
         let container = try open(storage)
         let database = container.privateDatabase(for: "alice")
         try await database.save(RecordZone(zoneID: notes))
@@ -233,7 +233,7 @@ import Testing
     }
 
     @Test func `those who wait for a checkpoint are told that the store closes`() async throws {
-        let storage = GatedStorage(holding: .syncOfIndex)
+        let storage = GatedStorage(holding: .putTable)
         let container = try open(storage)
         let database = container.privateDatabase(for: "alice")
         try await database.save(RecordZone(zoneID: notes))

@@ -6,11 +6,11 @@ internal import Synchronization
 package final class GatedStorage: StorageWrapper {
     package enum Call: Sendable {
         case append
-        /// Of any file but those of the index.
         case sync
-        case syncOfIndex
         /// Of a manifest.
         case put
+        /// Of a table of the index.
+        case putTable
     }
 
     package let under: any Storage = MemoryStorage()
@@ -32,13 +32,14 @@ package final class GatedStorage: StorageWrapper {
     package func create(
         _ name: String, length: Int
     ) throws(StorageError) -> any StorageFile {
-        GatedFile(try under.create(name, length: length), name, gate)
+        GatedFile(try under.create(name, length: length), gate)
     }
     package func open(_ name: String) throws(StorageError) -> any StorageFile {
-        GatedFile(try under.open(name), name, gate)
+        GatedFile(try under.open(name), gate)
     }
     package func put(_ name: String, _ bytes: [UInt8]) throws(StorageError) {
         if name.hasPrefix("manifest") { gate.pass(.put) }
+        if name.hasPrefix("index-") { gate.pass(.putTable) }
         try under.put(name, bytes)
     }
 }
@@ -87,12 +88,10 @@ private final class Gate: Sendable {
 
 private final class GatedFile: StorageFileWrapper {
     let under: any StorageFile
-    private let syncCall: GatedStorage.Call
     private let gate: Gate
 
-    init(_ under: any StorageFile, _ name: String, _ gate: Gate) {
+    init(_ under: any StorageFile, _ gate: Gate) {
         self.under = under
-        syncCall = name.hasPrefix("index-") ? .syncOfIndex : .sync
         self.gate = gate
     }
 
@@ -104,7 +103,7 @@ private final class GatedFile: StorageFileWrapper {
     }
 
     func sync() throws(StorageError) {
-        gate.pass(syncCall)
+        gate.pass(.sync)
         try under.sync()
     }
 }
