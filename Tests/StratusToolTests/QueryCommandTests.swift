@@ -95,6 +95,32 @@ import Testing
         #expect(limited.results.split(separator: "\n").count == 1050)
     }
 
+    @Test func `more records than a page has come in the order asked for, in all zones`()
+        async throws
+    {
+        let place = try Place()
+        for number in 0..<700 {
+            try place.write(String(repeating: "x", count: 1 + number % 3), "tree/n\(number)")
+        }
+        try await place.importTree()
+        #expect(try await place.run("import @/tree @/store --zone again").code == .ok)
+        let expected = (0..<700).map { ($0 % 3 + 1, "n\($0)") }
+            .sorted { ($1.0, $0.1) < ($0.0, $1.1) }.map { "\($0.1) \($0.0)" }
+        let found = try await Self.lines(
+            "File --fields name,size --sort size:desc --sort name", in: place)
+        #expect(found.count == 1400)
+        // Of equal ones that comes first whose zone was made first.
+        #expect(found == expected.flatMap { ["files \($0)", "again \($0)"] })
+        let limited = try await Self.lines(
+            "File --fields name,size --sort size:desc --sort name --limit 1100", in: place)
+        #expect(limited == Array(found.prefix(1100)))
+        let zone = try await Self.lines(
+            "File size>1 --zone again --fields name,size --sort size:desc --sort name", in: place)
+        #expect(zone == expected.filter { !$0.hasSuffix(" 1") })
+        let page = try await Self.lines("File --sort size:desc --sort name --limit 3", in: place)
+        #expect(page == ["files", "again", "files"])
+    }
+
     @Test func `records are counted and their values added up`() async throws {
         let place = try await Self.imported()
         #expect(try await place.run("query @/store File --count").results == "3\n")

@@ -4,8 +4,6 @@ import StratusGateway
 
 /// Finds records by the values of their fields.
 enum Find {
-    private static let pageLimit = 1000
-
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let query = try invocation.query()
         let fields = try invocation.fields()
@@ -24,30 +22,20 @@ enum Find {
             try write(totals, of: invocation.value("total"), to: output)
             return .ok
         }
-        var left = limit ?? .max
-        var cursor: QueryPage.Cursor?
-        var hasSkipped = false
         let columns = ["record", "type", "tag"] + (zone == nil ? ["zone"] : []) + (fields ?? [])
         try output.header(
             schema: "stratus.query/1",
             columns: columns.map { Output.escaped($0) }.joined(separator: "  "))
-        while left > 0 {
-            let page = try database.records(
-                matching: query, inZoneWith: zone, desiredKeys: fields,
-                resultsLimit: min(left, pageLimit), from: cursor,
-                skippingDamaged: invocation.has("skip-damaged"))
-            output.skipped(page.skipped)
-            hasSkipped = hasSkipped || !page.skipped.isEmpty
-            for record in page.records {
-                try output.result(
-                    "record", record.json,
-                    text: text(of: record, withZone: zone == nil, fields ?? []))
-            }
-            left -= page.records.count
-            cursor = page.cursor
-            if cursor == nil { break }
+        let listing = QueryListing(
+            database: database, query: query, zone: zone, fields: fields, limit: limit ?? .max,
+            skipsDamaged: invocation.has("skip-damaged"))
+        let skipped = try listing.forEach { record in
+            try output.result(
+                "record", record.json,
+                text: text(of: record, withZone: zone == nil, fields ?? []))
         }
-        return hasSkipped ? .partial : .ok
+        output.skipped(skipped)
+        return skipped.isEmpty ? .ok : .partial
     }
 
     private static func text(

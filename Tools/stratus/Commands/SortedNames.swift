@@ -20,8 +20,11 @@ package struct NameSorter {
     }
 
     /// Adds a name, which may have 65,535 bytes at most, as none of a record exceeds.
-    package mutating func insert(_ name: String) throws {
-        names.append(name.utf8)
+    package mutating func insert(_ name: String) throws { try insert(name.utf8) }
+
+    /// Adds bytes, 65,535 at most.
+    mutating func insert(_ name: some Collection<UInt8>) throws {
+        names.append(name)
         guard names.size >= limit else { return }
         let file = "run-\(runs.count)"
         try scratch.put(file, names.sorted())
@@ -46,6 +49,11 @@ package struct SortedNames {
     fileprivate init(_ runs: [RunCursor]) { self.runs = runs.filter { $0.name != nil } }
 
     package mutating func next() throws -> String? {
+        try nextBytes().map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The same of what was added as bytes.
+    mutating func nextBytes() throws -> ArraySlice<UInt8>? {
         while var least = runs.indices.first {
             for index in runs.indices.dropFirst() where runs[index].precedes(runs[least]) {
                 least = index
@@ -55,7 +63,7 @@ package struct SortedNames {
             if runs[least].name == nil { runs.remove(at: least) }
             if name == last { continue }
             last = name
-            return name.map { String(decoding: $0, as: UTF8.self) }
+            return name
         }
         return nil
     }
