@@ -193,6 +193,7 @@ extension ToolError {
         case (.unknownItem, _): (.notFound, "record.none")
         case (.zoneNotFound, _): (.notFound, "zone.none")
         case (.assetFileNotFound, _): (.notFound, "asset.file")
+        case (.assetNotAvailable, _): (.notFound, "asset.none")
         case (.changeTokenExpired, _): (.tokenExpired, "token.expired")
         case (.quotaExceeded, _): (.noSpace, "store.no-space")
         case (.permissionFailure, _): (.permission, "store.permission")
