@@ -25,7 +25,8 @@ package final class ArchiveWriter: FileSink {
     /// - Parameters:
     ///   - table: what is known before anything is written; the zones may be stated later.
     ///   - tableLimit: how long the table may become, in bytes.
-    ///   - output: takes all bytes in their order, the first ones once there is a part.
+    ///   - output: takes all bytes in their order, the first ones with ``begin()`` or once there is a
+    ///     part.
     package init(
         _ table: ArchiveTable, archiveID: Hash128, tableLimit: Int = ArchiveTable.lengthLimit,
         output: @escaping Output
@@ -97,8 +98,10 @@ package final class ArchiveWriter: FileSink {
         try emit(bytes)
     }
 
-    /// The head goes out with what follows it: a backup that is refused before has written nothing.
-    private func begin() throws(StorageError) {
+    /// Writes the head, unless that was done: what reads the archive from a pipe sees that it has begun.
+    /// Without this call the head goes out with what follows it, and a backup that is refused before
+    /// has written nothing.
+    package func begin() throws(StorageError) {
         if length == 0 { try emit(head.encoded()) }
     }
 

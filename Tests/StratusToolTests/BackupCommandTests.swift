@@ -2,6 +2,7 @@ import FoundationEssentials
 import Stratus
 import StratusTool
 import Support
+import Synchronization
 import Testing
 
 /// Archives of a store and what comes back from them, as an operator does it.
@@ -54,6 +55,30 @@ import Testing
             "backups merge @/later.archive -o @/merged.archive", in: place)
         _ = try await Self.results("restore @/merged.archive @/from-merged", in: place)
         #expect(try await Self.results("hash @/from-merged", in: place) == after)
+    }
+
+    @Test func `the head of a full archive leaves before the journal is copied`() async throws {
+        let place = try Place()
+        let container = try await Container.open(
+            at: place.path + "/store", creating: true, durability: .none)
+        let database = container.privateDatabase(for: "local")
+        let zone = try await database.save(RecordZone(zoneName: "notes")).zoneID
+        // So many that progress is told of before all of them are read.
+        for first in stride(from: 0, to: 5000, by: 250) {
+            let records = (first..<first + 250).map {
+                Record(
+                    recordType: "T", recordID: Record.ID(recordName: "r\($0)", zoneID: zone))
+            }
+            _ = try await database.modifyRecords(saving: records)
+        }
+        let sent = Mutex((length: 0, lengthAtFirstProgress: Int?.none))
+        try await container.backup(progress: { _, _ in
+            sent.withLock { sent in
+                sent.lengthAtFirstProgress = sent.lengthAtFirstProgress ?? sent.length
+            }
+        }) { bytes in sent.withLock { $0.length += bytes.count } }
+        #expect(sent.withLock { $0.lengthAtFirstProgress } == 64)
+        try await container.close()
     }
 
     @Test func `a rehearsal proves what a restore would make, and leaves nothing`() async throws {

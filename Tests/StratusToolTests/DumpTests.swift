@@ -34,6 +34,18 @@ import Testing
         #expect(try await Self.results("diff @/store @/other", in: place) == "no difference\n")
     }
 
+    @Test func `the line of a zone leaves before its records are sorted`() async throws {
+        let place = try Place()
+        try await place.importTree()
+        let capture = Capture()
+        let code = await Tool.stratus.perform(
+            try parse("dump \(place.path)/store"), capture.output())
+        #expect(code == .ok && capture.writes.count == 2)
+        let first = try #require(capture.writes.first)
+        #expect(first.hasPrefix(#"{"type":"zone","#) && first.hasSuffix("}\n"))
+        #expect(!first.dropLast().contains("\n"))
+    }
+
     @Test func `an asset that is not at hand is named, and nothing is loaded`() async throws {
         let place = try Place()
         try place.write(Place.text(numbers: 9000), "tree/large")

@@ -348,6 +348,8 @@ private struct StoreBackup {
                 archiveID: Hash128(
                     high: options.randomness.next(), low: options.randomness.next()),
                 output: output)
+            // Where the base cannot be used, another archive may take the place of this one.
+            if base == nil { try writer.begin() }
             let progress = progress
             let outcome = try copy.run(
                 into: writer, behind: baseManifest, as: identity

@@ -39,9 +39,9 @@ package struct StoreVerification: Sendable {
     /// Of a part, the first place that there was no time for; nil: it was read to its end.
     package var next: ScrubPlace?
 
-    /// What caches and memtables may take, in bytes. What of the index does not fit lies in a file
-    /// without a name.
-    package static let memoryLimit = 64 << 20
+    /// What caches and memtables may take, in bytes: with the blocks that are read and what merges hold,
+    /// a verification stays below 64 MiB. What of the index does not fit lies in a file without a name.
+    package static let memoryLimit = 32 << 20
 
     /// Where that file lies: TMPDIR or, where that is not set, `/var/tmp`, since `/tmp` is often
     /// memory.

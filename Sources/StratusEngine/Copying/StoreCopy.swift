@@ -200,16 +200,30 @@ extension StoreCopy {
         ChunkCopy(
             limit: chunkLimit,
             header: { number throws(EngineError) in
-                try translated { () throws(ChunkError) in
+                try held { () throws(ChunkError) in
                     try chunks.header(ofSegment: number, for: identity.idBits)
                 }
             },
             frame: { address, place throws(EngineError) in
-                try translated { () throws(ChunkError) in
+                try held { () throws(ChunkError) in
                     try chunks.storedFrame(address, at: place)
                 }
             },
             rows: forEachChunk)
+    }
+
+    /// What `body` reads of a chunk segment. The state that is copied is pinned: where it needs a file
+    /// that is not there, the store is damaged.
+    private func held<Value>(
+        _ body: () throws(ChunkError) -> Value
+    ) throws(EngineError) -> Value {
+        do throws(ChunkError) {
+            return try body()
+        } catch .storage(let error) where error.kind == .notFound {
+            throw .chunk(.damaged(ChunkDamage(.missing, file: error.file, byte: 0)))
+        } catch {
+            throw EngineError(error)
+        }
     }
 
     /// Those that there were at the end of the copy, where they lie by now: a collection may have

@@ -137,8 +137,9 @@ package struct JournalLog: Sendable {
         let next = try search.nextGroup(behind: offset, before: stop)
         let (last, group) = (lines.last?.entry.offset ?? offset, lines.last?.group)
         let start = max(offset, last)
+        let file = place.listed.fileName
         for entry in try search.wholeFrames(behind: start, before: next?.offset ?? stop) {
-            lines.append(Self.line(of: entry, group, in: place))
+            lines.append(Self.line(of: entry, group, in: place, file))
         }
         if let next {
             self.reader = reader
@@ -161,14 +162,16 @@ package struct JournalLog: Sendable {
     private static func lines(
         of group: JournalGroup, in place: JournalView.Segment, before end: JournalOffset
     ) -> [Line] {
-        group.frames.prefix { $0.offset < end }.map { line(of: $0, group.header, in: place) }
+        // Made once: a commit found by its time or offset may lie behind many frames.
+        let file = place.listed.fileName
+        return group.frames.prefix { $0.offset < end }.map {
+            line(of: $0, group.header, in: place, file)
+        }
     }
 
     private static func line(
-        of entry: JournalEntry, _ group: GroupHeader?, in place: JournalView.Segment
+        of entry: JournalEntry, _ group: GroupHeader?, in place: JournalView.Segment, _ file: String
     ) -> Line {
-        Line(
-            entry: entry, file: place.listed.fileName, byte: entry.offset.bytes(since: place.base),
-            group: group)
+        Line(entry: entry, file: file, byte: entry.offset.bytes(since: place.base), group: group)
     }
 }

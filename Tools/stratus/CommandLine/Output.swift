@@ -5,8 +5,9 @@ internal import Synchronization
 /// errors and progress to standard error; as lines of text, or as one JSON object per line.
 ///
 /// A command says both, and ``line(_:_:)`` does nothing under `--json`, ``object(_:_:)`` nothing
-/// without it. Results leave in whole lines: at once on a terminal, else when 64 KiB have gathered;
-/// a command that waits for something calls ``flush()`` first. Of one instance all tasks may write.
+/// without it. Results leave in whole lines: at once on a terminal and, so that a reader can begin, the
+/// first one, else when 64 KiB have gathered; a command that waits for something calls ``flush()``
+/// first. Of one instance all tasks may write.
 package final class Output: Sendable {
     package enum Channel: Sendable {
         case results
@@ -44,6 +45,8 @@ package final class Output: Sendable {
 
     private struct State {
         var gathered: [UInt8] = []
+        /// Whether anything has left.
+        var hasBegun = false
         /// What is to be erased before anything else appears on the terminal.
         var showsProgress = false
         var hasBytes = false
@@ -137,7 +140,10 @@ extension Output {
         try state.withLock { state in
             state.gathered += text
             if isLine { state.gathered.append(UInt8(ascii: "\n")) }
-            if settings.resultsAreOnTerminal || state.gathered.count >= Self.gatheringLimit {
+            let isFirst = isLine && !state.hasBegun
+            if settings.resultsAreOnTerminal || isFirst
+                || state.gathered.count >= Self.gatheringLimit
+            {
                 try send(&state)
             }
         }
@@ -149,6 +155,7 @@ extension Output {
         // Emptied first: what failed once is not tried again at the end of the process.
         let bytes = state.gathered
         state.gathered.removeAll(keepingCapacity: true)
+        state.hasBegun = true
         guard try write(bytes, .results) else { throw Closed() }
     }
 }

@@ -208,13 +208,16 @@ enum Backup {
         let progress = ReadingProgress("merging", invocation, output)
         defer { progress.finish() }
         let keepsHistory = archive.information.keepsHistory
-        let container = try await archive.container()
-        guard let target else {
-            try await container.backup(keepingHistory: keepsHistory) { try output.bytes($0) }
-            return .ok
+        let merged: Archive? = try await archive.read {
+            let container = try await archive.container()
+            guard let target else {
+                try await container.backup(keepingHistory: keepsHistory) { try output.bytes($0) }
+                return nil
+            }
+            return try await container.backup(
+                to: target, keepingHistory: keepsHistory, progress: progress.update)
         }
-        let merged = try await container.backup(
-            to: target, keepingHistory: keepsHistory, progress: progress.update)
+        guard let merged else { return .ok }
         progress.finish()
         try output.summary(merged.information.json(merged.path), text: merged.text)
         return .ok
@@ -281,14 +284,17 @@ enum Restore {
         defer { progress.finish() }
         var point: PastPoint?
         if invocation.has("at") {
-            point = try await invocation.point(in: archive.container())
+            point = try await archive.read { try await invocation.point(in: archive.container()) }
         }
-        let report =
+        let keepsAccess = try invocation.keepsAccess("restore")
+        let report = try await archive.read {
             isRehearsal
-            ? try await archive.rehearseRestore(to: path, at: point, progress: progress.update)
-            : try await archive.restore(
-                to: path, at: point, cloning: invocation.has("clone"),
-                keepingAccess: try invocation.keepsAccess("restore"), progress: progress.update)
+                ? try await archive.rehearseRestore(
+                    to: path, at: point, progress: progress.update)
+                : try await archive.restore(
+                    to: path, at: point, cloning: invocation.has("clone"),
+                    keepingAccess: keepsAccess, progress: progress.update)
+        }
         progress.finish()
         try report.writeAccess(to: output)
         let made = report.text(path)
@@ -334,7 +340,7 @@ enum Restore {
         if invocation.has("rehearse") {
             throw ToolError.usage("restore", "with --zone, --dry-run says what would be done")
         }
-        let old = try await archive.container()
+        let old = try await archive.read { try await archive.container() }
         let snapshot = try await invocation.snapshot(of: old)
         let done = try await invocation.changing { container in
             try await bring(
@@ -447,6 +453,20 @@ extension Archive {
         } catch {
             guard error.code == .badContainer else { throw error }
             throw ToolError(.noStore, id: ToolError.noArchive, "there is no archive \(path)")
+        }
+    }
+
+    /// What `body` makes of what the archive holds; damage of that is damage of the archive.
+    fileprivate func read<Result>(_ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
+        } catch let error as StoreError where error.cause == .damaged {
+            var report = ToolError(error)
+            report.code = .invalidBackup
+            report.id = "backup.content"
+            report.message = "the archive is damaged: \(error.place?.kind ?? error.reason)"
+            report.hint = "'stratus backups verify \(path)' names every damaged place"
+            throw report
         }
     }
 

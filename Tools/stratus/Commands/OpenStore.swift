@@ -5,7 +5,7 @@ import StratusGateway
 extension Invocation {
     /// The store that the command looks into; it is not changed.
     func openStore(
-        on system: any FileSystem = LinuxFileSystem(), memoryLimit: Int = 64 << 20
+        on system: any FileSystem = LinuxFileSystem(), memoryLimit: Int = listingMemory
     ) async throws -> Container {
         try await Container.openReadOnly(
             at: argument("STORE"), on: system, refusingPossibleLoss: has("strict"),
@@ -49,7 +49,11 @@ extension Invocation {
         }
     }
 
-    /// What the store may take of memory, in bytes, where a command goes through all of it once.
+    /// What the store may take of memory, in bytes, where a command reads: with its pages, and what
+    /// lies outside of the store's budget, the process stays below 64 MiB.
+    static let listingMemory = 32 << 20
+
+    /// The same where a command goes through all of the store once and sorts or compares besides.
     static let streamingMemory = 24 << 20
 
     /// The zone of a user's own that `--zone` names.
@@ -193,6 +197,7 @@ extension ToolError {
         case (.unknownItem, _): (.notFound, "record.none")
         case (.zoneNotFound, _): (.notFound, "zone.none")
         case (.assetFileNotFound, _): (.notFound, "asset.file")
+        case (.assetNotAvailable, _): (.notFound, "asset.none")
         case (.changeTokenExpired, _): (.tokenExpired, "token.expired")
         case (.quotaExceeded, _): (.noSpace, "store.no-space")
         case (.permissionFailure, _): (.permission, "store.permission")
