@@ -94,13 +94,14 @@ private struct QueryRow {
 
     /// Nil of bytes that are none of a row.
     init?(_ row: ArraySlice<UInt8>) {
-        bytes = Array(row)
+        let bytes = Array(row)
         let end = bytes.count - Self.endLength
         guard end >= 0 else { return nil }
         let recordLength = Int(bytes.span.uint16(at: end))
         let zoneLength = Int(bytes.span.uint16(at: end + 2))
         let (recordEnd, start) = (end - zoneLength, end - zoneLength - recordLength)
         guard start >= 0 else { return nil }
+        self.bytes = bytes
         recordName = String(decoding: bytes[start..<recordEnd], as: UTF8.self)
         zoneName = String(decoding: bytes[recordEnd..<end], as: UTF8.self)
     }
