@@ -185,6 +185,53 @@ import Testing
         try await container.close()
     }
 
+    @Test(arguments: 0..<8)
+    func `each state of a long journal is found, of long commits and compacted ones, too`(
+        seed: UInt64
+    ) async throws {
+        var random = SeededGenerator(seed: seed)
+        let container = try await Self.container()
+        let database = container.privateDatabase(for: "alice")
+        var marks: [(mark: Mark, before: Int64?)] = []
+        var states: [(end: UInt64, time: Date, number: Int64)] = []
+        for number in Int64(0)..<120 {
+            if number == 60 { try await container.setHistoryPolicy(.everything) }
+            // Longer than what is read at a time, now and then.
+            let size = random.oneIn(10) ? 100_000 : random.below(6000)
+            let count = random.oneIn(4) ? 30 : 1
+            var records = (0..<count).map { index in
+                Record(recordType: "Note", recordID: Self.id("r\(random.below(40))-\(index)"))
+            }
+            records.append(Record(recordType: "Note", recordID: Self.id("a")))
+            for place in records.indices {
+                records[place]["number"] = .int64(number)
+                records[place]["bytes"] = .bytes(Data(random.bytes(size / records.count)))
+            }
+            let result = try await database.modifyRecords(
+                saving: records, savePolicy: .allKeys, atomically: true)
+            #expect(result.partialFailure == nil)
+            let time = try #require(container.information.lastCommit)
+            states.append((container.snapshot().offset, time, number))
+            if random.oneIn(12) {
+                marks.append((try await container.mark("at \(number)"), number))
+            }
+        }
+        let compacted = try await container.maintenance.compact()
+        #expect(compacted.freedBytes > 0)
+        for (mark, number) in marks {
+            #expect(
+                try await Self.number("a", in: container.snapshot(at: .mark(mark))) == number)
+        }
+        for state in states where state.number >= 60 {
+            for point in [.offset(state.end - 1), PastPoint.time(state.time)] {
+                let snapshot = try await container.snapshot(at: point)
+                #expect(try Self.number("a", in: snapshot) == state.number)
+                #expect(snapshot.offset == state.end)
+            }
+        }
+        try await container.close()
+    }
+
     @Test func `without a policy only what marks keep can be read`() async throws {
         let empty = try Container.inMemory()
         for point in [PastPoint.offset(0), .offset(7), .time(.now)] {

@@ -245,6 +245,13 @@ struct CompactedReader {
         return row
     }
 
+    /// What the directory says of the next block, which is passed over; nil behind the last one.
+    mutating func skipBlock() throws(JournalError) -> CompactedBlock.Row? {
+        guard next < compacted.blockCount else { return nil }
+        defer { next += 1 }
+        return try nextRow()
+    }
+
     /// The entries of the next block, each verified; nil behind the last one. After damage the next
     /// call goes on behind the block.
     mutating func nextBlock() throws(JournalError) -> [JournalEntry]? {

@@ -118,6 +118,19 @@ package struct GroupReader {
         }
     }
 
+    /// Where the next group begins, which is passed over; nil where none is whole.
+    mutating func skipGroup() throws(JournalError) -> JournalOffset? {
+        do {
+            guard let header = try peek(at: position) else { return nil }
+            defer { position = position.advanced(byBytes: header.lengthInBytes) }
+            return position
+        } catch let error as StorageError {
+            throw .storage(error)
+        } catch {
+            throw .storage(StorageError(.inputOutput, file: file.name))
+        }
+    }
+
     /// What the group frame at `offset` says, where a whole one lies there.
     mutating func peek(at offset: JournalOffset) throws -> GroupHeader? {
         guard offset.advanced(byBytes: GroupHeader.frameLength) <= limit else { return nil }
