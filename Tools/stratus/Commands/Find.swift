@@ -9,7 +9,6 @@ enum Find {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let query = try invocation.query()
         let fields = try invocation.fields()
-        let limit = try invocation.limit()
         let container = try await invocation.openStore()
         let zone = try invocation.value("zone").map { try invocation.zoneID($0, in: container) }
         let database = try await invocation.readDatabase(of: container)
@@ -24,28 +23,54 @@ enum Find {
             try write(totals, of: invocation.value("total"), to: output)
             return .ok
         }
-        var left = limit ?? .max
-        var cursor: QueryPage.Cursor?
+        return try list(query, in: zone, of: database, fields, invocation, output)
+    }
+
+    /// Lists the records that the query finds.
+    private static func list(
+        _ query: Query, in zone: RecordZone.ID?, of database: DatabaseSnapshot,
+        _ fields: [String]?, _ invocation: Invocation, _ output: Output
+    ) throws -> ExitCode {
+        var left = try invocation.limit() ?? .max
         var hasSkipped = false
         let columns = ["record", "type", "tag"] + (zone == nil ? ["zone"] : []) + (fields ?? [])
         try output.header(
             schema: "stratus.query/1",
             columns: columns.map { Output.escaped($0) }.joined(separator: "  "))
-        while left > 0 {
-            let page = try database.records(
-                matching: query, inZoneWith: zone, desiredKeys: fields,
-                resultsLimit: min(left, pageLimit), from: cursor,
-                skippingDamaged: invocation.has("skip-damaged"))
+        func page(from cursor: QueryPage.Cursor?, _ limit: Int) throws -> QueryPage {
+            try database.records(
+                matching: query, inZoneWith: zone, desiredKeys: fields, resultsLimit: limit,
+                from: cursor, skippingDamaged: invocation.has("skip-damaged"))
+        }
+        func write(_ page: QueryPage, _ records: [Record]) throws {
             output.skipped(page.skipped)
             hasSkipped = hasSkipped || !page.skipped.isEmpty
-            for record in page.records {
+            for record in records.prefix(left) {
                 try output.result(
                     "record", record.json,
                     text: text(of: record, withZone: zone == nil, fields ?? []))
             }
-            left -= page.records.count
-            cursor = page.cursor
-            if cursor == nil { break }
+            left -= min(left, records.count)
+        }
+        // What is sorted is sorted the other way.
+        guard invocation.has("reverse"), query.sortDescriptors.isEmpty else {
+            var cursor: QueryPage.Cursor?
+            repeat {
+                let page = try page(from: cursor, min(left, pageLimit))
+                try write(page, page.records)
+                cursor = page.cursor
+            } while cursor != nil && left > 0
+            return hasSkipped ? .partial : .ok
+        }
+        // The store's own order has one direction: where pages begin is kept, and they are read once
+        // more.
+        var starts: [QueryPage.Cursor?] = [nil]
+        while let next = try page(from: starts.last ?? nil, pageLimit).cursor {
+            starts.append(next)
+        }
+        for start in starts.reversed() where left > 0 {
+            let page = try page(from: start, pageLimit)
+            try write(page, page.records.reversed())
         }
         return hasSkipped ? .partial : .ok
     }
@@ -132,7 +157,7 @@ extension Invocation {
             throw ToolError.usage(
                 "bad-value", "--sort takes FIELD, FIELD:asc or FIELD:desc, not '\(text)'")
         }
-        return Query.SortDescriptor(key: parts[0], ascending: ascending)
+        return Query.SortDescriptor(key: parts[0], ascending: ascending != has("reverse"))
     }
 
     /// The fields that `--fields` names; nil: all.
@@ -148,7 +173,7 @@ extension Invocation {
 
     /// Fails where an option is about single records, none of which `--count` and `--total` write.
     fileprivate func refuseListing() throws {
-        for option in ["sort", "fields", "limit", "skip-damaged"] where has(option) {
+        for option in ["sort", "fields", "limit", "reverse", "skip-damaged"] where has(option) {
             throw ToolError.usage(
                 "contradiction",
                 "--count and --total are about all records: --\(option) does not go with them")
