@@ -6,7 +6,8 @@ struct Listing {
     let isCount: Bool
     private let isReversed: Bool
     private let limit: Int
-    private var found = 0
+    /// How many were taken.
+    private(set) var found = 0
 
     init(_ invocation: Invocation) throws(ToolError) {
         try invocation.refuse("count", with: ["limit", "reverse"])

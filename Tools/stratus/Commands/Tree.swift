@@ -7,15 +7,19 @@ enum Tree {
         var listing = try Listing(invocation)
         let container = try await invocation.openStore()
         try listing.begin(output, schema: "stratus.tree/1", columns: "record  type")
+        let progress = ReadingProgress(
+            "reading", in: .items("record"), invocation, output, writesResults: true)
+        defer { progress.finish() }
         var count = 0
         for listed in try await databases(invocation, of: container) where !listing.isFull {
             for zone in try listed.database.allRecordZones() where !listing.isFull {
                 guard invocation.shows(zone.zoneID, in: container) else { continue }
                 count += 1
                 if !listing.isCount { try write(zone.zoneID, of: listed, to: output) }
-                try write(zone.zoneID, of: listed, &listing, to: output)
+                try write(zone.zoneID, of: listed, &listing, progress, to: output)
             }
         }
+        progress.finish()
         if let name = invocation.value("zone"), count == 0 {
             throw ToolError(.notFound, id: "zone.none", "there is no such zone: \(name)")
         }
@@ -60,7 +64,7 @@ enum Tree {
     /// Writes the records of a zone, each above its children.
     private static func write(
         _ zoneID: RecordZone.ID, of listed: ListedDatabase, _ listing: inout Listing,
-        to output: Output
+        _ progress: ReadingProgress, to output: Output
     ) throws {
         var levels = [RecordChildren<Record>(of: nil)]
         while !listing.isFull, var level = levels.popLast() {
@@ -69,6 +73,7 @@ enum Tree {
                 try listing.take {
                     try write(record, depth: levels.count, in: listed.database, to: output)
                 }
+                progress.count(listing.found)
                 levels.append(RecordChildren(of: record.recordID.recordName))
             } else if let records = try level.next(
                 in: zoneID, of: listed.database, depth: levels.count + 1)
