@@ -9,6 +9,9 @@ extension Container {
     /// Is told how many bytes of the journal were read, and of about how many.
     public typealias ReadingProgress = @Sendable (_ done: Int, _ total: Int) -> Void
 
+    /// Is told how many records were read, and of about how many; nil where that is not known.
+    public typealias RecordProgress = @Sendable (_ done: Int, _ total: Int?) -> Void
+
     /// Writes all of the index that is in memory to disk now, so that the next opening has nothing
     /// to read again.
     ///

@@ -315,15 +315,16 @@ package final class Engine: Sendable {
     /// Compacts all of the journal that is dead, or finds out what that would bring. Commits go on
     /// meanwhile.
     package nonisolated(nonsending) func compact(
-        _ purpose: CompactionRequest.Purpose
+        _ purpose: CompactionRequest.Purpose,
+        progress: @escaping @Sendable (Int) -> Void = { _ in }
     ) async throws(EngineError) -> JournalCompaction.Outcome {
-        var outcome = try await runCompaction(purpose)
+        var outcome = try await runCompaction(purpose, progress)
         var next = outcome
         // The first run makes it possible to forget deletions, the second forgets them, the third ends
         // of participations with them, and the last drops the entries. What is committed meanwhile is
         // left to later calls.
         for _ in 0..<3 where next.isUnfinished && purpose != .planning {
-            next = try await runCompaction(purpose)
+            next = try await runCompaction(purpose, progress)
             outcome.add(next)
         }
         return outcome
@@ -340,7 +341,7 @@ package final class Engine: Sendable {
     }
 
     private nonisolated(nonsending) func runCompaction(
-        _ purpose: CompactionRequest.Purpose
+        _ purpose: CompactionRequest.Purpose, _ progress: @escaping @Sendable (Int) -> Void
     ) async throws(EngineError) -> JournalCompaction.Outcome {
         // Only what lies before a checkpoint is looked at.
         try await writeCheckpoint(endingSegment: purpose == .erasing)
@@ -351,7 +352,7 @@ package final class Engine: Sendable {
                 >
             )
             in
-            let request = CompactionRequest(purpose) {
+            let request = CompactionRequest(purpose, progress: progress) {
                 continuation.resume(returning: $0)
             }
             if driver == .caller {

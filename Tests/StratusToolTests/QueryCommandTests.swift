@@ -1,3 +1,4 @@
+import Stratus
 import StratusTool
 import Testing
 
@@ -39,6 +40,40 @@ import Testing
         // As `records` lists them.
         let listed = try await place.run("records @/store --zone files --type File")
         #expect(try await place.run("query @/store File --zone files").results == listed.results)
+    }
+
+    @Test func `the last record comes first with --reverse`() async throws {
+        let place = try await Self.imported()
+        let shown = "File --zone files --fields name,size"
+        let all = try await Self.lines(shown, in: place)
+        #expect(try await Self.lines("\(shown) --reverse", in: place) == all.reversed())
+        #expect(try await Self.lines("\(shown) --reverse -n 1", in: place) == [all[2]])
+        let sized = try await Self.lines(
+            "\(shown) --sort size:desc --sort name --reverse", in: place)
+        #expect(sized == ["b.txt 3", "a.txt 3", "c.txt 6"])
+        let last = try await Self.lines("\(shown) --sort name --reverse -n 1", in: place)
+        #expect(last == ["c.txt 6"])
+        #expect(try await place.run("query @/store File --count --reverse").code == .usage)
+    }
+
+    @Test func `pages of records are turned around as a whole`() async throws {
+        let place = try Place()
+        let container = try await Container.open(
+            at: place.path + "/store", creating: true, durability: .none)
+        let database = container.privateDatabase(for: Invocation.defaultUser)
+        let zone = try await database.save(RecordZone(zoneName: "notes")).zoneID
+        let records = (0..<2_100).map {
+            Record(recordType: "Note", recordID: Record.ID(recordName: "n\($0)", zoneID: zone))
+        }
+        let saved = try await database.modifyRecords(saving: records)
+        #expect(saved.partialFailure == nil)
+        try await container.close()
+        let all = try await place.run("query @/store Note").results.split(separator: "\n")
+        #expect(all.count == 2_100)
+        let reversed = try await place.run("query @/store Note --reverse")
+        #expect(reversed.results.split(separator: "\n") == all.reversed())
+        let few = try await place.run("query @/store Note --reverse -n 150")
+        #expect(few.results.split(separator: "\n") == all.suffix(150).reversed())
     }
 
     @Test(arguments: [

@@ -300,4 +300,88 @@ import Testing
         let foreign = "records @/store --zone alice/other \(options)"
         #expect(try await place.run(foreign).code == .notFound)
     }
+
+    /// Ends the share, takes back a role and adds a user, a zone and a record of a type that is there.
+    private func change() async throws {
+        let container = try await Container.open(at: place.path + "/store")
+        let database = container.privateDatabase(for: "alice")
+        try await database.deleteRecord(
+            withID: Record.ID(recordName: "Share-1", zoneID: RecordZone.ID(zoneName: "notes")))
+        try await container.setUserProfile(UserProfile(isDiscoverable: false), for: "bob")
+        let daves = container.privateDatabase(for: "dave")
+        let zone = try await daves.save(RecordZone(zoneName: "boats")).zoneID
+        try await daves.save(
+            Record(recordType: "Note", recordID: Record.ID(recordName: "y", zoneID: zone)))
+        try await container.close()
+    }
+
+    @Test func `listings of an earlier state show what there was then`() async throws {
+        let lines = [
+            "users @/store", "zones @/store", "types @/store", "shares @/store",
+            "shares @/store --user alice", "tree @/store", "tree @/store --as bob",
+        ]
+        _ = try await results("mark @/store before")
+        var before: [String] = []
+        for line in lines { before.append(try await results(line)) }
+        try await change()
+        for (line, old) in zip(lines, before) {
+            #expect(try await results(line) != old, "\(line)")
+            #expect(try await results(line + " --at mark:before") == old, "\(line)")
+        }
+    }
+
+    @Test func `the page of a store shows what it held at an earlier state`() async throws {
+        /// The lines about what the store holds, with single spaces.
+        func held(_ text: String) -> [String] {
+            let lines = text.split(separator: "\n").map {
+                $0.split(separator: " ").joined(separator: " ")
+            }
+            return Array(lines.drop { !$0.hasPrefix("users ") })
+        }
+        _ = try await results("mark @/store before")
+        let before = held(try await results("info @/store"))
+        try await change()
+        #expect(held(try await results("info @/store")) != before)
+        let then = try await results("info @/store --at mark:before")
+        #expect(held(then) == before)
+        #expect(then.contains("as of    offset ") && !then.contains("checkpoint"), "\(then)")
+        let json = try await results("info @/store --at mark:before", json: true)
+        #expect(json.contains(#","users":3,"zones":6,"#), "\(json)")
+    }
+
+    @Test func `listings are cut, turned around and counted`() async throws {
+        let container = try await Container.open(at: place.path + "/store")
+        try await container.privateDatabase(for: "alice").save(
+            Share(recordZoneID: RecordZone.ID(zoneName: "other")).record)
+        try await container.close()
+        for line in ["users @/store", "zones @/store", "types @/store", "shares @/store"] {
+            let all = try await results(line)
+            let lines = all.split(separator: "\n")
+            func text(_ lines: some Sequence<Substring>) -> String {
+                lines.map { $0 + "\n" }.joined()
+            }
+            #expect(lines.count > 1, "\(line)")
+            #expect(try await results("\(line) --reverse") == text(lines.reversed()), "\(line)")
+            #expect(try await results("\(line) -n 1") == text(lines.prefix(1)), "\(line)")
+            #expect(try await results("\(line) -n 1 --reverse") == text(lines.suffix(1)), "\(line)")
+            #expect(try await results("\(line) -n 99") == all, "\(line)")
+            #expect(try await results("\(line) --count --header") == "\(lines.count)\n", "\(line)")
+            let json = try await results("\(line) --count", json: true)
+            #expect(json == #"{"type":"count","count":\#(lines.count)}"# + "\n")
+            for option in ["--count -n 1", "--count --reverse", "-n 0"] {
+                #expect(
+                    try await place.run("\(line) \(option)").code == .usage, "\(line) \(option)")
+            }
+        }
+    }
+
+    @Test func `a tree is cut and counted by its records`() async throws {
+        let first = "_defaultZone  alice\nnotes  alice\n  n1  Note  shared: owner, 2 participants\n"
+        #expect(try await results("tree @/store --as alice -n 1") == first)
+        let two = first + "    i1  Item\n"
+        #expect(try await results("tree @/store --as alice -n 2") == two)
+        #expect(try await results("tree @/store --count") == "3\n")
+        #expect(try await results("tree @/store --as bob --zone notes --count") == "2\n")
+        #expect(try await place.run("tree @/store --count -n 1").code == .usage)
+    }
 }

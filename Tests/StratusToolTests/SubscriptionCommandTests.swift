@@ -114,6 +114,28 @@ import Testing
         #expect(none.code == .notFound && none.messages.contains("no user nobody"))
     }
 
+    @Test func `subscriptions are cut, turned around, counted and listed as they were`()
+        async throws
+    {
+        let all = try await results("subscriptions @/store")
+        let lines = all.split(separator: "\n").map { $0 + "\n" }
+        #expect(
+            try await results("subscriptions @/store --reverse") == lines.reversed().joined())
+        #expect(try await results("subscriptions @/store -n 3") == lines.prefix(3).joined())
+        #expect(try await results("subscriptions @/store --count") == "4\n")
+        #expect(try await results("subscriptions @/store --user alice --count") == "2\n")
+        _ = try await results("mark @/store before")
+        let container = try await Container.open(at: place.path + "/store")
+        let database = container.privateDatabase(for: "alice")
+        try await database.deleteSubscription(withID: "boats")
+        try await container.privateDatabase(for: "dave").save(
+            Subscription(.database(recordType: nil), id: "all"))
+        try await container.close()
+        let now = try await results("subscriptions @/store")
+        #expect(now.contains("dave  private  all") && !now.contains("boats"))
+        #expect(try await results("subscriptions @/store --at mark:before") == all)
+    }
+
     @Test func `as JSON a subscription is as the gateway answers it`() async throws {
         let json = try await results(
             "subscriptions @/store --user alice --database private", json: true)

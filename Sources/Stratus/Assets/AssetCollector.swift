@@ -30,7 +30,10 @@ struct AssetCollector {
     /// How much of a segment has to be dead before the rest is copied: one part in so many.
     let deadShare: Int
     let isDryRun: Bool
+    let progress: Container.RecordProgress
 
+    /// How many records with assets were read.
+    private var readCount = 0
     private var report = CollectionReport()
     /// What was taken back, by segment.
     private var lost: [UInt64: Share] = [:]
@@ -42,13 +45,14 @@ struct AssetCollector {
 
     init(
         _ store: AssetStore, _ receipts: AssetReceipts, _ engine: Engine, deadShare: Int,
-        isDryRun: Bool
+        isDryRun: Bool, _ progress: @escaping Container.RecordProgress
     ) {
         self.store = store
         self.receipts = receipts
         self.engine = engine
         self.deadShare = deadShare
         self.isDryRun = isDryRun
+        self.progress = progress
     }
 
     /// Does everything that can be done now. Blocks the calling thread.
@@ -81,7 +85,10 @@ struct AssetCollector {
     /// The chunks whose addresses begin with a number in `range`.
     private mutating func takeBack(_ range: ClosedRange<UInt64>) throws(EngineError) {
         let reading = try store.reading()
-        var reachable = try ReachableChunks(range, reading, engine.published, store, receipts)
+        var reachable = try ReachableChunks(range, reading, engine.published, store, receipts) {
+            readCount += $0
+            progress(readCount, nil)
+        }
         var batch: [ChunkEntry.Row] = []
         try reading.forEachChunk { address, place throws(EngineError) in
             guard !reachable.mayContain(address), range.contains(address.high.high) else { return }

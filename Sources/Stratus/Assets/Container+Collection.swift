@@ -10,17 +10,19 @@ extension Container {
     /// The store does so by itself as assets are replaced and deleted, each time that was 64 MiB;
     /// this does all of it now.
     ///
-    /// - Parameter dryRun: only says what would go, and why. That a reading process still needs a
-    ///   segment may show only when it is to go.
+    /// - Parameters:
+    ///   - dryRun: only says what would go, and why. That a reading process still needs a segment may
+    ///     show only when it is to go.
+    ///   - progress: is told how many records with assets were read; of how many is not known.
     /// - Throws: ``StoreError`` with `serviceUnavailable` where a collection is under way; with the
     ///   cause `damaged` where the chunks of an asset cannot be read, so that it is unknown which
     ///   chunks are needed.
     @discardableResult
     public nonisolated(nonsending) func collectAssets(
-        dryRun: Bool = false
+        dryRun: Bool = false, progress: @escaping RecordProgress = { _, _ in }
     ) async throws(StoreError) -> CollectionReport {
         try await answering { () async throws(EngineError) -> CollectionReport in
-            try await collectAssets(deadShare: 8, isDryRun: dryRun)
+            try await collectAssets(deadShare: 8, isDryRun: dryRun, progress: progress)
         }
     }
 
@@ -30,7 +32,8 @@ extension Container {
     }
 
     private nonisolated(nonsending) func collectAssets(
-        deadShare: Int, isDryRun: Bool = false, endsSegment: Bool = false
+        deadShare: Int, isDryRun: Bool = false, endsSegment: Bool = false,
+        progress: @escaping RecordProgress = { _, _ in }
     ) async throws(EngineError) -> CollectionReport {
         let engine = try engine()
         let (assets, receipts) = (foundation.assets, receipts)
@@ -40,7 +43,7 @@ extension Container {
                 try translated { () throws(ChunkError) in try chunks.endSegment() }
             }
             let report = try assets.collect(
-                receipts, engine, deadShare: deadShare, isDryRun: isDryRun)
+                receipts, engine, deadShare: deadShare, isDryRun: isDryRun, progress)
             guard let report else {
                 throw EngineError.refused(.serviceUnavailable, "another collection is under way")
             }
@@ -62,11 +65,12 @@ extension AssetStore {
 
     /// Nil where another collection is under way.
     fileprivate func collect(
-        _ receipts: AssetReceipts, _ engine: Engine, deadShare: Int, isDryRun: Bool = false
+        _ receipts: AssetReceipts, _ engine: Engine, deadShare: Int, isDryRun: Bool = false,
+        _ progress: @escaping Container.RecordProgress = { _, _ in }
     ) throws(EngineError) -> CollectionReport? {
         try collecting { () throws(EngineError) in
             var collector = AssetCollector(
-                self, receipts, engine, deadShare: deadShare, isDryRun: isDryRun)
+                self, receipts, engine, deadShare: deadShare, isDryRun: isDryRun, progress)
             return try collector.run()
         }
     }

@@ -25,15 +25,16 @@ struct ReachableChunks {
     private var end: JournalOffset
 
     /// Of addresses that begin with a number in `range`: what is needed in `reading`, the newest
-    /// state, and at the earlier points that may be read.
+    /// state, and at the earlier points that may be read. `progress` is told of each few records how many
+    /// they are.
     init(
         _ range: ClosedRange<UInt64>, _ reading: StoreReading, _ published: PublishedState,
-        _ store: AssetStore, _ receipts: AssetReceipts
+        _ store: AssetStore, _ receipts: AssetReceipts, progress: (Int) -> Void
     ) throws(EngineError) {
         self.init(range, store, receipts, zones: nil, from: .zero, end: reading.head)
         try addReceipts()
         // Asked for after the state: who begins to hold one later holds this one or a newer.
-        try add(reading, at: published.points)
+        try add(reading, at: published.points, progress)
         for place in try reading.requests() { try add(reading.entry(place.entry), reading) }
         if end < reading.head { try addNewVersions() }
     }
@@ -64,13 +65,14 @@ struct ReachableChunks {
     /// What is seen in the newest state and at points before it; of the history that is kept, what is
     /// seen where it begins.
     private mutating func add(
-        _ reading: StoreReading, at points: NeededPoints
+        _ reading: StoreReading, at points: NeededPoints, _ progress: (Int) -> Void = { _ in }
     ) throws(EngineError) {
         var found: [Int: EntryLocation] = [:]
         func read(_ chunks: inout ReachableChunks) throws(EngineError) {
             let batch = found.values.sorted { $0.offset < $1.offset }
             found.removeAll(keepingCapacity: true)
             for entry in try reading.entries(batch) { try chunks.add(entry, reading) }
+            progress(batch.count)
         }
         let held = (points.listed + points.marks).map { JournalOffset(rawValue: $0).next }
         // Of the history that is kept, every version is needed.

@@ -127,11 +127,13 @@ extension Container {
 
     /// All zones of all databases that hold anything, in one state, or those that are selected.
     ///
-    /// - Parameter base: what an archive says of them. The content of a zone is told from that by what
-    ///   has changed since.
+    /// - Parameters:
+    ///   - base: what an archive says of them. The content of a zone is told from that by what has
+    ///     changed since.
+    ///   - progress: is told how many records were read for content hashes.
     func zoneSummary(
         at snapshot: Snapshot, contentHashes: Bool, of selection: ZoneSelection? = nil,
-        since base: ArchiveTable? = nil
+        since base: ArchiveTable? = nil, progress: RecordProgress = { _, _ in }
     ) throws(EngineError) -> [ArchiveTable.Zone] {
         // The host reads all, whatever the schema grants and whatever the state of an account.
         var databases = [(owner: "", snapshot: snapshot.publicDatabase(asHost: "host"))]
@@ -142,9 +144,7 @@ extension Container {
                 (user.recordName, snapshot.privateDatabase(asHost: user.recordName)))
         }
         var zones: [ArchiveTable.Zone] = []
-        let known = Dictionary(
-            (base?.zones ?? []).map { ([$0.owner, $0.name], $0.content) },
-            uniquingKeysWith: { first, _ in first })
+        var places: [(database: DatabaseSnapshot, id: RecordZone.ID)] = []
         for (owner, database) in databases {
             do throws(StoreError) {
                 for zone in try database.allRecordZones() {
@@ -154,18 +154,32 @@ extension Container {
                     guard isSelected else { continue }
                     let count = try database.recordCount(inZoneWith: zone.zoneID)
                     if zone.zoneID.isDefault, count == 0 { continue }
-                    var content: ArchiveTable.Content?
-                    if contentHashes {
-                        content = try database.content(
-                            of: zone.zoneID, since: known[[owner, name]] ?? nil, base?.end ?? 0)
-                    }
                     zones.append(
                         ArchiveTable.Zone(
-                            owner: owner, name: name, recordCount: count, content: content))
+                            owner: owner, name: name, recordCount: count, content: nil))
+                    places.append((database, zone.zoneID))
                 }
             } catch {
                 throw .refused(error)
             }
+        }
+        guard contentHashes else { return zones }
+        let known = Dictionary(
+            (base?.zones ?? []).map { ([$0.owner, $0.name], $0.content) },
+            uniquingKeysWith: { first, _ in first })
+        let total = zones.reduce(0) { $0 + $1.recordCount }
+        var done = 0
+        for (number, place) in places.enumerated() {
+            let zone = zones[number]
+            do throws(StoreError) {
+                zones[number].content = try place.database.content(
+                    of: place.id, since: known[[zone.owner, zone.name]] ?? nil, base?.end ?? 0
+                ) { progress(done + $0, total) }
+            } catch {
+                throw .refused(error)
+            }
+            done += zone.recordCount
+            progress(done, total)
         }
         return zones
     }
@@ -173,9 +187,10 @@ extension Container {
 
 extension DatabaseSnapshot {
     /// The content of a zone. `known` is what it was where the journal ended at `end`; nil: that is
-    /// not known.
+    /// not known. `progress` is told how many records were read.
     fileprivate func content(
-        of id: RecordZone.ID, since known: ArchiveTable.Content?, _ end: UInt64
+        of id: RecordZone.ID, since known: ArchiveTable.Content?, _ end: UInt64,
+        progress: (Int) -> Void
     ) throws(StoreError) -> ArchiveTable.Content {
         try answer { view throws(EngineError) in
             try view.checkReadsAll()
@@ -187,7 +202,7 @@ extension DatabaseSnapshot {
             {
                 return sum.content
             }
-            return try reading.contentSum(of: zone, id).content
+            return try reading.contentSum(of: zone, id, progress).content
         }
     }
 }

@@ -40,6 +40,9 @@ extension Archive {
     ///   - cloning: makes another store with the same content: no token of the original is good in
     ///     it. Users keep their names; shares are ended and roles taken back.
     ///   - keepingAccess: of a clone: what was shared stays so, and users keep their roles.
+    ///   - progress: is told how much was copied, in bytes.
+    ///   - indexing: then, how much of the journal of what came out was read for its index.
+    ///   - proving: at last, how many records were read to be compared.
     /// - Throws: ``StoreError`` with the cause `damaged` where the archive is not what was written,
     ///   `invalidArguments` where it has some zones only, `changeTokenExpired` with the cause
     ///   `changeToken(.compacted)` where `point` is not in it.
@@ -47,40 +50,46 @@ extension Archive {
     public nonisolated(nonsending) func restore(
         to path: String, at point: PastPoint? = nil, cloning: Bool = false,
         keepingAccess: Bool = false,
-        progress: @escaping Container.ReadingProgress = { _, _ in }
+        progress: @escaping Container.ReadingProgress = { _, _ in },
+        indexing: @escaping Container.ReadingProgress = { _, _ in },
+        proving: @escaping Container.RecordProgress = { _, _ in }
     ) async throws(StoreError) -> RestoreReport {
         let restoration = try await restoration(
-            at: point, StoreRestoration.Kind(cloning: cloning, keepingAccess), progress)
+            at: point, StoreRestoration.Kind(cloning: cloning, keepingAccess),
+            StoreRestoration.Telling(copying: progress, indexing: indexing, proving: proving))
         return try await answering { () async throws(EngineError) -> RestoreReport in
             try await restoration.run(path, on: storage.fileSystem)
         }
     }
 
-    /// Does all that ``restore(to:at:cloning:keepingAccess:progress:)`` would do, beside `path`, reads
-    /// every byte of the store that comes out, and deletes it. Takes the room of a restored store
-    /// meanwhile.
+    /// Does all that ``restore(to:at:cloning:keepingAccess:progress:indexing:proving:)`` would do,
+    /// beside `path`, reads every byte of the store that comes out, and deletes it. Takes the room of a
+    /// restored store meanwhile.
     ///
     /// - Returns: what the restore would report, and how long it would take.
     /// - Throws: ``StoreError`` as the restore.
     public nonisolated(nonsending) func rehearseRestore(
         to path: String, at point: PastPoint? = nil,
-        progress: @escaping Container.ReadingProgress = { _, _ in }
+        progress: @escaping Container.ReadingProgress = { _, _ in },
+        indexing: @escaping Container.ReadingProgress = { _, _ in },
+        proving: @escaping Container.RecordProgress = { _, _ in }
     ) async throws(StoreError) -> RestoreReport {
-        let restoration = try await restoration(at: point, .restored, progress)
+        let restoration = try await restoration(
+            at: point, .restored,
+            StoreRestoration.Telling(copying: progress, indexing: indexing, proving: proving))
         return try await answering { () async throws(EngineError) -> RestoreReport in
             try await restoration.rehearse(path, on: storage.fileSystem, scratch: scratch)
         }
     }
 
     private nonisolated(nonsending) func restoration(
-        at point: PastPoint?, _ kind: StoreRestoration.Kind,
-        _ progress: @escaping Container.ReadingProgress
+        at point: PastPoint?, _ kind: StoreRestoration.Kind, _ telling: StoreRestoration.Telling
     ) async throws(StoreError) -> StoreRestoration {
         let source = try await container()
         guard source.recoveryReport.manifestDamage == nil else { throw manifestDamage }
         return StoreRestoration(
             source: source, snapshot: try await source.snapshot(orAt: point), kind: kind,
-            expected: point == nil ? last.table.zones : nil, progress: progress)
+            expected: point == nil ? last.table.zones : nil, telling: telling)
     }
 
     /// That the manifest in the archive is damaged, whose own damage names a file as if that were one of
@@ -96,20 +105,23 @@ extension Container {
     ///
     /// The copy is of the same store and goes its own way from here on: neither takes change tokens
     /// that the other hands out later. With `cloning` it is another store, with `keepingAccess` as of
-    /// ``Archive/restore(to:at:cloning:keepingAccess:progress:)``.
+    /// ``Archive/restore(to:at:cloning:keepingAccess:progress:indexing:proving:)``.
     ///
     /// - Throws: ``StoreError`` with the cause `damaged` where something cannot be read.
     @discardableResult
     public nonisolated(nonsending) func copy(
         to path: String, cloning: Bool = false, keepingAccess: Bool = false,
-        progress: @escaping ReadingProgress = { _, _ in }
+        progress: @escaping ReadingProgress = { _, _ in },
+        indexing: @escaping ReadingProgress = { _, _ in },
+        proving: @escaping RecordProgress = { _, _ in }
     ) async throws(StoreError) -> RestoreReport {
         try await answering { () async throws(EngineError) -> RestoreReport in
             let source = try await steadySource()
             let restoration = StoreRestoration(
                 source: source, snapshot: source.snapshot(),
                 kind: StoreRestoration.Kind(cloning: cloning, keepingAccess), expected: nil,
-                progress: progress)
+                telling: StoreRestoration.Telling(
+                    copying: progress, indexing: indexing, proving: proving))
             return try await restoration.run(path, on: foundation.storage.fileSystem)
         }
     }
@@ -135,13 +147,20 @@ private struct StoreRestoration: Sendable {
         }
     }
 
+    /// What is told how far it has come: of each part in turn.
+    struct Telling {
+        let copying: Container.ReadingProgress
+        let indexing: Container.ReadingProgress
+        let proving: Container.RecordProgress
+    }
+
     /// Opened for reading.
     let source: Container
     let snapshot: Snapshot
     let kind: Kind
     /// What must come out; nil: what the source has.
     let expected: [ArchiveTable.Zone]?
-    let progress: Container.ReadingProgress
+    let telling: Telling
 
     nonisolated(nonsending) func run(
         _ path: String, on system: any FileSystem
@@ -206,9 +225,9 @@ private struct StoreRestoration: Sendable {
                 copy.refusesTokens = true
             }
             let sink = StorageSink(storage)
-            let progress = progress
+            let copied = telling.copying
             _ = try copy.run(into: sink, as: identity) { done, total throws(EngineError) in
-                progress(done, total)
+                copied(done, total)
             }
             try sink.finish()
             return copy.end
@@ -226,7 +245,8 @@ private struct StoreRestoration: Sendable {
                     LocalStorage(at: path, .writing(creating: false), on: system),
                     foundation.registry, memoryLimit: foundation.budget.limit,
                     threads: foundation.threads),
-                creating: false, durability: .full, options: foundation.options, driver: .thread)
+                creating: false, durability: .full, options: foundation.options, driver: .thread,
+                rebuilding: Rebuilding(progress: telling.indexing))
         }
         do throws(EngineError) {
             let engine = try store.engine()
@@ -259,10 +279,16 @@ private struct StoreRestoration: Sendable {
     private func compare(_ store: Container, _ end: JournalOffset) throws -> RestoreReport {
         let wanted =
             if let expected { expected } else {
-                try source.zoneSummary(at: snapshot, contentHashes: true)
+                try source.zoneSummary(at: snapshot, contentHashes: true) { done, total in
+                    telling.proving(done, total.map { 2 * $0 })
+                }
             }
         let isProved = !wanted.isEmpty && wanted.allSatisfy { $0.content != nil }
-        let zones = try store.zoneSummary(at: store.snapshot(), contentHashes: isProved)
+        // Of both stores where the archive does not say what must come out.
+        let before = expected == nil ? wanted.reduce(0) { $0 + $1.recordCount } : 0
+        let zones = try store.zoneSummary(at: store.snapshot(), contentHashes: isProved) {
+            done, total in telling.proving(before + done, total.map { before + $0 })
+        }
         for (number, zone) in wanted.enumerated() {
             guard number < zones.count, zones[number].isLike(zone) else {
                 throw StoreError(

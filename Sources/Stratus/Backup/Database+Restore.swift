@@ -71,6 +71,10 @@ extension Database {
     ///   - names: the records that are meant, each with all below it; nil: all.
     ///   - mode: what becomes of what the zone has. With `names`, `mirror` does the same as `replace`.
     ///   - dryRun: only says what would be done.
+    ///   - progress: as of a save of the records.
+    ///   - reading: is told how many records of `source` were read.
+    ///   - proving: at last, how many records were read to be compared, where a whole zone was brought
+    ///     back.
     /// - Throws: ``StoreError`` with `zoneNotFound` where `source` has no such zone, `unknownItem` where
     ///   it has no record of one of the names, `serverRecordChanged` where others change the records
     ///   time and again, `invalidArguments` where a record has another type by now, and whatever a
@@ -79,18 +83,22 @@ extension Database {
     public nonisolated(nonsending) func restore(
         _ zoneID: RecordZone.ID, from source: DatabaseSnapshot, to target: RecordZone.ID? = nil,
         records names: [String]? = nil, mode: RestoreMode = .replace, dryRun: Bool = false,
-        progress: UploadProgress? = nil
+        progress: UploadProgress? = nil,
+        reading: @escaping Container.RecordProgress = { _, _ in },
+        proving: @escaping Container.RecordProgress = { _, _ in }
     ) async throws(StoreError) -> RestoredRecords {
         let target = target ?? RecordZone.ID(zoneName: zoneID.zoneName)
         return try await bring(
             RestoreOrder(
                 zone: target, mode: names == nil || mode != .mirror ? mode : .replace,
-                source: RestoreOrder.Source(snapshot: source, zone: zoneID, names: names)),
+                source: RestoreOrder.Source(
+                    snapshot: source, zone: zoneID, names: names, reading: reading,
+                    proving: proving)),
             dryRun: dryRun, progress)
     }
 
     /// Gives records of a zone the fields and the parents that `records` have, in one commit: as of
-    /// ``restore(_:from:to:records:mode:dryRun:progress:)``, with records from anywhere.
+    /// ``restore(_:from:to:records:mode:dryRun:progress:reading:proving:)``, with records from anywhere.
     ///
     /// - Parameters:
     ///   - records: as they are to be, each with all its fields. Where they have assets, these are of
@@ -162,10 +170,24 @@ extension Database {
         var result = plan.result
         result.keepsHistory = history != nil
         if let source {
-            let wanted = try source.snapshot.contentHash(of: source.zone, named: target.zoneName)
-            result.isProved = try await contentHash(of: target) == wanted
+            result.isProved = try await isLike(source, target)
         }
         return result
+    }
+
+    /// Whether a zone has what the source of it has.
+    private nonisolated(nonsending) func isLike(
+        _ source: RestoreOrder.Source, _ target: RecordZone.ID
+    ) async throws(StoreError) -> Bool {
+        let (proving, total) = (source.proving, source.recordCount.map { 2 * $0 })
+        let wanted = try source.snapshot.contentHash(of: source.zone, named: target.zoneName) {
+            proving($0, total)
+        }
+        let before = wanted.recordCount
+        let found = try await read { view throws(EngineError) in
+            try view.contentHash(of: target, includingSystem: false) { proving(before + $0, total) }
+        }
+        return found == wanted
     }
 
     /// Makes a zone without records.
@@ -256,6 +278,13 @@ private struct RestoreOrder {
         let zone: RecordZone.ID
         /// Of the records that are meant, each with all below it; nil: all.
         let names: [String]?
+        let reading: Container.RecordProgress
+        let proving: Container.RecordProgress
+
+        /// How many records are meant; nil where that is not known.
+        var recordCount: Int? {
+            names == nil ? try? snapshot.recordCount(inZoneWith: zone) : nil
+        }
     }
 
     /// Nil: they are still to be read.
@@ -274,15 +303,17 @@ private struct RestoreOrder {
         for database: Database, withHistory: Bool
     ) throws(StoreError) -> [Record] {
         guard let source else { return wanted ?? [] }
+        let total = source.recordCount
+        let progress: (Int) -> Void = { source.reading($0, total) }
         let isSame = source.names == nil && source.zone.zoneName == zone.zoneName
         if withHistory, isSame, history == nil,
-            let past = try source.snapshot.zone(source.zone, for: database)
+            let past = try source.snapshot.zone(source.zone, for: database, progress)
         {
             (wanted, history) = (past.records, past.history)
         }
         if let wanted { return wanted }
         // Who may see them is not brought back.
-        let records = try source.snapshot.records(in: source.zone, named: source.names)
+        let records = try source.snapshot.records(in: source.zone, named: source.names, progress)
             .filter { !$0.isShare }
         wanted = records
         return records
@@ -399,12 +430,13 @@ extension StoreError {
 }
 
 extension DatabaseSnapshot {
-    /// The records of a zone, or those of certain names with all below them.
+    /// The records of a zone, or those of certain names with all below them. `progress` is told how many
+    /// were read.
     fileprivate func records(
-        in zoneID: RecordZone.ID, named names: [String]?
+        in zoneID: RecordZone.ID, named names: [String]?, _ progress: (Int) -> Void
     ) throws(StoreError) -> [Record] {
         guard let names else {
-            return try pages { cursor throws(StoreError) in
+            return try pages(progress) { cursor throws(StoreError) in
                 try records(inZoneWith: zoneID, from: cursor)
             }
         }
@@ -414,7 +446,7 @@ extension DatabaseSnapshot {
             found[name] = try record(for: Record.ID(recordName: name, zoneID: zoneID))
         }
         while let name = next.popLast() {
-            let children = try pages { cursor throws(StoreError) in
+            let children = try pages({ progress(found.count + $0) }) { cursor throws(StoreError) in
                 try records(inZoneWith: zoneID, withParent: name, from: cursor)
             }
             for child in children where found[child.recordID.recordName] == nil {
@@ -426,6 +458,7 @@ extension DatabaseSnapshot {
     }
 
     private func pages(
+        _ progress: (Int) -> Void,
         _ page: (RecordPage.Cursor?) throws(StoreError) -> RecordPage
     ) throws(StoreError) -> [Record] {
         var records: [Record] = []
@@ -433,6 +466,7 @@ extension DatabaseSnapshot {
         repeat {
             let next = try page(cursor)
             records += next.records
+            progress(records.count)
             cursor = next.cursor
         } while cursor != nil
         return records
@@ -440,8 +474,10 @@ extension DatabaseSnapshot {
 
     /// The hash that a zone with the same records and another name has.
     fileprivate func contentHash(
-        of zoneID: RecordZone.ID, named name: String
+        of zoneID: RecordZone.ID, named name: String, _ progress: (Int) -> Void
     ) throws(StoreError) -> ContentHash {
-        try answer { view throws(EngineError) in try view.contentHash(of: zoneID, named: name) }
+        try answer { view throws(EngineError) in
+            try view.contentHash(of: zoneID, named: name, progress)
+        }
     }
 }

@@ -59,17 +59,20 @@ struct PastZone {
 }
 
 extension DatabaseSnapshot {
-    /// The zone with its history; nil where it would not be the same zone in `database`.
+    /// The zone with its history; nil where it would not be the same zone in `database`. `progress` is
+    /// told how many records were read.
     func zone(
-        _ zoneID: RecordZone.ID, for database: Database
+        _ zoneID: RecordZone.ID, for database: Database, _ progress: (Int) -> Void
     ) throws(StoreError) -> PastZone? {
-        try answer { view throws(EngineError) in try view.pastZone(zoneID, for: database) }
+        try answer { view throws(EngineError) in
+            try view.pastZone(zoneID, for: database, progress)
+        }
     }
 }
 
 extension DatabaseView {
     fileprivate func pastZone(
-        _ id: RecordZone.ID, for database: Database
+        _ id: RecordZone.ID, for database: Database, _ progress: (Int) -> Void
     ) throws(EngineError) -> PastZone? {
         let reading = try reading
         let container = database.container
@@ -103,6 +106,7 @@ extension DatabaseView {
                     items.append(item)
                 }
             }
+            progress(records.count)
             places.removeAll(keepingCapacity: true)
             length = 0
         }

@@ -53,10 +53,12 @@ extension Container {
     /// A certificate of the store as it is now. All records are read for it; commits and readers go on
     /// meanwhile.
     ///
-    /// - Parameter tool: what the certificate names as the program that made it.
+    /// - Parameters:
+    ///   - tool: what the certificate names as the program that made it.
+    ///   - progress: is called often, on a thread of the container.
     /// - Throws: ``StoreError`` with the cause `damaged` where something cannot be read.
     public nonisolated(nonsending) func certificate(
-        by tool: String = "Stratus"
+        by tool: String = "Stratus", progress: @escaping RecordProgress = { _, _ in }
     ) async throws(StoreError) -> Certificate {
         try await answering { () async throws(EngineError) -> Certificate in
             guard foundation.selection == nil else {
@@ -78,13 +80,16 @@ extension Container {
                     incarnation: identity.incarnation, offset: end.rawValue, chain: chain,
                     lastCommit: fold.lastTime == 0 ? nil : Date(microseconds: fold.lastTime),
                     created: Date(microseconds: source.foundation.options.clock.now()), tool: tool,
-                    zones: try source.zones(at: snapshot))
+                    zones: try source.zones(at: snapshot, progress))
             }
         }
     }
 
     /// The zones of all databases in one state, with their content hashes.
-    func zones(at snapshot: Snapshot) throws(EngineError) -> [Certificate.Zone] {
-        try zoneSummary(at: snapshot, contentHashes: true).map { Certificate.Zone($0) }
+    func zones(
+        at snapshot: Snapshot, _ progress: RecordProgress
+    ) throws(EngineError) -> [Certificate.Zone] {
+        try zoneSummary(at: snapshot, contentHashes: true, progress: progress)
+            .map { Certificate.Zone($0) }
     }
 }

@@ -51,9 +51,10 @@ extension Container {
     /// What the zones held is compared while that state can be read: as the last one, or since a
     /// ``Mark`` or the ``History/Policy`` keeps it. Commits and readers go on meanwhile.
     ///
+    /// - Parameter progress: is called often, on a thread of the container.
     /// - Throws: ``StoreError`` with the cause `damaged` where something cannot be read.
     public nonisolated(nonsending) func compare(
-        with certificate: Certificate
+        with certificate: Certificate, progress: @escaping RecordProgress = { _, _ in }
     ) async throws(StoreError) -> CertificateComparison {
         try await answering { () async throws(EngineError) -> CertificateComparison in
             let source = try await steadySource()
@@ -69,7 +70,7 @@ extension Container {
                 guard error.cause == .changeToken(.compacted) else { throw .refused(error) }
                 return comparison.with(nil, certificate.zones)
             }
-            let zones = try await source.threads.run { try source.zones(at: snapshot) }
+            let zones = try await source.threads.run { try source.zones(at: snapshot, progress) }
             return comparison.with(zones, certificate.zones)
         }
     }

@@ -19,17 +19,21 @@ public struct Maintenance: Sendable {
     ///
     /// The store does the same by itself when a quarter of the journal is needed no longer.
     ///
-    /// - Parameter dryRun: only says what that would bring, about.
+    /// - Parameters:
+    ///   - dryRun: only says what that would bring, about.
+    ///   - progress: is told how many rows of the index were looked at to find out what is needed, and
+    ///     begins anew where they are looked at once more; of how many is not known.
     /// - Throws: ``StoreError`` with `serviceUnavailable` where another compaction is under way, and
     ///   with `quotaExceeded` where the disk has no room for what is rewritten.
     @discardableResult
     public nonisolated(nonsending) func compact(
-        dryRun: Bool = false
+        dryRun: Bool = false, progress: @escaping @Sendable (_ rows: Int) -> Void = { _ in }
     ) async throws(StoreError) -> CompactionReport {
         try await answering { () async throws(EngineError) -> CompactionReport in
             container.backupHolds.release(by: container.now)
             return CompactionReport(
-                try await container.engine().compact(dryRun ? .planning : .freeing))
+                try await container.engine().compact(
+                    dryRun ? .planning : .freeing, progress: progress))
         }
     }
 
@@ -43,9 +47,10 @@ public struct Maintenance: Sendable {
     /// that are still there. What the file system or the medium keeps of a deleted file, this does not
     /// reach.
     ///
-    /// Rewrites each file that has anything of the kind, so it costs more than ``compact(dryRun:)``.
+    /// Rewrites each file that has anything of the kind, so it costs more than ``compact(dryRun:progress:)``.
     ///
-    /// - Throws: ``StoreError`` as of ``compact(dryRun:)`` and ``Container/collectAssets(dryRun:)``.
+    /// - Throws: ``StoreError`` as of ``compact(dryRun:progress:)`` and
+    ///   ``Container/collectAssets(dryRun:progress:)``.
     @discardableResult
     public nonisolated(nonsending) func erase() async throws(StoreError) -> ErasureReport {
         try await answering { () async throws(EngineError) -> ErasureReport in

@@ -43,12 +43,12 @@ extension Database {
 extension DatabaseView {
     /// The hash that a zone with the same records and the name `name` has.
     func contentHash(
-        of id: RecordZone.ID, named name: String
+        of id: RecordZone.ID, named name: String, _ progress: (Int) -> Void
     ) throws(EngineError) -> ContentHash {
         try checkReadsAll()
         let reading = try reading
         return try reading.contentHash(
-            of: try zone(id, reading), id, named: name, includingSystem: false, { _ in })
+            of: try zone(id, reading), id, named: name, includingSystem: false, progress)
     }
 
     /// The hash of a zone, or of all. `progress` is told after each page how many records were read.

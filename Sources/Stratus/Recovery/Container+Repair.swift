@@ -30,14 +30,18 @@ public struct RepairPlan: Sendable {
     /// The files that are kept beside what takes their place.
     public private(set) var keptFiles: [String] = []
 
-    fileprivate init(_ storage: any Storage, scratch: String) throws {
+    fileprivate init(
+        _ storage: any Storage, scratch: String,
+        progress: @escaping Container.ReadingProgress = { _, _ in }
+    ) throws {
         let readable = try ReadableStore(storage, scratch: scratch)
         manifest = readable.manifest
         if let place = readable.damage {
             damage.append(StoreError.Place(place))
             steps = [.manifest]
         }
-        let result = try StoreVerification(readable.storage, scratch: scratch)
+        let result = try StoreVerification(
+            readable.storage, scratch: scratch, progress: progress)
         // Where the manifest is lost, nothing says that the journal was not longer.
         for finding in result.findings where manifest != nil || finding.severity != .tornTail {
             if StoreVerification.canBeMadeAnew(finding.place) {
@@ -59,18 +63,19 @@ extension Container {
     ///   where anything is of a newer format, with the cause `damaged` where neither the manifest nor the
     ///   header of a segment is whole.
     public nonisolated(nonsending) static func planRepair(
-        at path: String
+        at path: String, progress: @escaping ReadingProgress = { _, _ in }
     ) async throws(StoreError) -> RepairPlan {
         try await answering { () async throws(EngineError) -> RepairPlan in
             try await IOThreads(count: 1).run {
                 let storage = try LocalStorage(at: path, .reading)
                 defer { storage.close() }
-                return try RepairPlan(storage, scratch: StoreVerification.scratchDirectory)
+                return try RepairPlan(
+                    storage, scratch: StoreVerification.scratchDirectory, progress: progress)
             }
         }
     }
 
-    /// Makes anew what ``planRepair(at:)`` says, in the store itself. What is replaced stays beside it,
+    /// Makes anew what ``planRepair(at:progress:)`` says, in the store itself. What is replaced stays beside it,
     /// in files whose names begin with `broken-`, which the store never looks at.
     ///
     /// - Returns: what was done; where that is not ``RepairPlan/isPossible``, nothing was: what is whole

@@ -96,6 +96,15 @@ extension Container {
     }
 }
 
+extension Snapshot {
+    /// The shares of a user's private database that lived then: as of ``Container/shares(ownedBy:)``.
+    package func shares(ownedBy user: String) throws(StoreError) -> [Share] {
+        try answering { () throws(EngineError) -> [Share] in
+            try reading().shares(ownedBy: container.userID(user))
+        }
+    }
+}
+
 /// Asks the decider on behalf of someone else.
 private struct AccessCheck {
     private let principal: Principal

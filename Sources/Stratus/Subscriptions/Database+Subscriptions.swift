@@ -81,11 +81,7 @@ extension Database {
         let scope = scope
         return try await readSubscriptions { reading, user throws(EngineError) in
             guard let user else { return [] }
-            var found: [Subscription] = []
-            for stored in try reading.subscriptions(of: user, in: scope) {
-                found.append(try reading.shown(stored))
-            }
-            return found.sorted { $0.subscriptionID < $1.subscriptionID }
+            return try reading.sortedSubscriptions(of: user, in: scope)
         }
     }
 
@@ -134,6 +130,31 @@ extension Database {
                 return try body(reading, try reading.user(user))
             }
         }
+    }
+}
+
+extension DatabaseSnapshot {
+    /// All of the caller's subscriptions in this database, sorted by their IDs: as of
+    /// ``Database/allSubscriptions()``.
+    package func allSubscriptions() throws(StoreError) -> [Subscription] {
+        try answer { view throws(EngineError) in
+            let reading = try view.reading
+            guard let user = view.user else { throw .refused(.noUser) }
+            try reading.checkAccount(of: view.principal, in: view.scope)
+            guard let number = try reading.user(user) else { return [] }
+            return try reading.sortedSubscriptions(of: number, in: view.scope)
+        }
+    }
+}
+
+extension StoreReading {
+    /// The subscriptions of a user in a database, sorted by their IDs.
+    fileprivate func sortedSubscriptions(
+        of user: UInt32, in scope: DatabaseScope
+    ) throws(EngineError) -> [Subscription] {
+        var found: [Subscription] = []
+        for stored in try subscriptions(of: user, in: scope) { found.append(try shown(stored)) }
+        return found.sorted { $0.subscriptionID < $1.subscriptionID }
     }
 }
 

@@ -43,18 +43,36 @@ extension Database {
     public nonisolated(nonsending) func explanation(
         of subscription: Subscription
     ) async throws(StoreError) -> SubscriptionExplanation? {
+        let profile = container.limits?.profile
+        return try await read { view throws(EngineError) in
+            try view.explanation(of: subscription, profile)
+        }
+    }
+}
+
+extension DatabaseSnapshot {
+    /// The same of a subscription of this state: as of ``Database/explanation(of:)``.
+    package func explanation(
+        of subscription: Subscription
+    ) throws(StoreError) -> SubscriptionExplanation? {
+        try answer { view throws(EngineError) in
+            try view.explanation(of: subscription, snapshot.profile)
+        }
+    }
+}
+
+extension DatabaseView {
+    fileprivate func explanation(
+        of subscription: Subscription, _ profile: Profile?
+    ) throws(EngineError) -> SubscriptionExplanation? {
         guard case .query(let predicate, let type, let zone, _) = subscription.kind else {
             return nil
         }
-        let profile = container.limits?.profile
-        return try await read { view throws(EngineError) in
-            try view.check(predicate, ofType: type, in: zone, profile)
-            let reading = try view.reading
-            let anchors = predicate.tree.anchors(
-                ofType: type, zone: zone?.zoneName, secret: reading.identity.secret,
-                reading.schema)
-            return SubscriptionExplanation(anchors.map(\.shape))
-        }
+        try check(predicate, ofType: type, in: zone, profile)
+        let reading = try reading
+        let anchors = predicate.tree.anchors(
+            ofType: type, zone: zone?.zoneName, secret: reading.identity.secret, reading.schema)
+        return SubscriptionExplanation(anchors.map(\.shape))
     }
 }
 

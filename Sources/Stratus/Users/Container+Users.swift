@@ -26,10 +26,7 @@ extension Container {
     ) async throws(StoreError) -> UserProfile? {
         try await answering { () async throws(EngineError) -> UserProfile? in
             let id = try namedUser(user)
-            return try await read { reading throws(EngineError) -> UserProfile? in
-                guard let number = try reading.user(id) else { return nil }
-                return try reading.profile(of: number)
-            }
+            return try await read { reading throws(EngineError) in try reading.profile(of: id) }
         }
     }
 
@@ -118,5 +115,32 @@ extension Container {
     func namedUser(_ name: String) throws(EngineError) -> UserID {
         guard !name.isEmpty else { throw .refused(.emptyUserName) }
         return userID(name)
+    }
+}
+
+// Users in one state of the store, whatever the host has said since.
+extension Snapshot {
+    /// The users that the store knew then, a page at a time: as of ``Container/users(resultsLimit:from:)``.
+    package func users(
+        resultsLimit: Int? = nil, from cursor: UserPage.Cursor? = nil
+    ) throws(StoreError) -> UserPage {
+        let limit = max(1, min(resultsLimit ?? UserPage.limit, UserPage.limit))
+        return try answering { () throws(EngineError) -> UserPage in
+            try reading().users(from: cursor, limit)
+        }
+    }
+
+    /// What the host had said last of a user by then; nil where it had said nothing.
+    package func userProfile(for user: String) throws(StoreError) -> UserProfile? {
+        try answering { () throws(EngineError) -> UserProfile? in
+            try reading().profile(of: container.namedUser(user))
+        }
+    }
+
+    /// The roles that a user had then.
+    package func roles(of user: String) throws(StoreError) -> Set<String> {
+        try answering { () throws(EngineError) -> Set<String> in
+            try reading().roles(of: container.namedUser(user))
+        }
     }
 }

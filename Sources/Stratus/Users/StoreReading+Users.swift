@@ -19,6 +19,12 @@ extension StoreReading {
         try identity(of: user).map { UserProfile($0) }
     }
 
+    /// Nil, too, where the store does not know the user.
+    func profile(of user: UserID) throws(EngineError) -> UserProfile? {
+        guard let number = try self.user(user) else { return nil }
+        return try profile(of: number)
+    }
+
     /// The user with an address, of which the kind is as entries have it.
     func user(withAddress kind: UInt8, _ text: String) throws(EngineError) -> UInt32? {
         guard let kind = IdentityEntry.AddressKey.Kind(rawValue: kind) else { return nil }

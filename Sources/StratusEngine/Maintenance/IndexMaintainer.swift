@@ -169,7 +169,8 @@ package final class IndexMaintainer: Sendable {
             try stepping { state throws(EngineError) in
                 try begin(trying: &state)
                 let end = committer.freeze { _, position in position.offset }
-                state.awaited.append(AwaitedCheckpoint(end: end ?? published.current.head, done: done))
+                state.awaited.append(
+                    AwaitedCheckpoint(end: end ?? published.current.head, done: done))
                 advance(&state)
             }
         } catch {
@@ -432,6 +433,8 @@ package final class IndexMaintainer: Sendable {
 /// A compaction that was asked for.
 package struct CompactionRequest: Sendable {
     package var purpose: Purpose
+    /// Is told how many rows of the index were looked at.
+    package var progress: @Sendable (Int) -> Void
     /// Is told what came of it.
     package var done: @Sendable (Result<JournalCompaction.Outcome, EngineError>) -> Void
 
@@ -445,10 +448,11 @@ package struct CompactionRequest: Sendable {
     }
 
     package init(
-        _ purpose: Purpose,
+        _ purpose: Purpose, progress: @escaping @Sendable (Int) -> Void,
         done: @escaping @Sendable (Result<JournalCompaction.Outcome, EngineError>) -> Void
     ) {
         self.purpose = purpose
+        self.progress = progress
         self.done = done
     }
 }
@@ -510,7 +514,8 @@ extension IndexMaintainer {
         let job = JournalCompaction(
             published, at: checkpoint, before: limit, registry, in: storage, randomness, budget,
             firstNumber: number,
-            request.map { $0.purpose == .erasing ? .erasing : .everything } ?? .worthwhile)
+            request.map { $0.purpose == .erasing ? .erasing : .everything } ?? .worthwhile,
+            progress: request?.progress)
         state.compacting = RunningJob(on: threads, due, wakeUp, writeBudget) {
             stop, pace throws(EngineError) in
             request?.purpose == .planning ? try job.plan() : try job.run(stop: stop, pace: pace)

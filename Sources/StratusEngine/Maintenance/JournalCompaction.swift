@@ -81,6 +81,7 @@ package struct JournalCompaction: Sendable {
     private let offsetLimit: Int
     private let usualLength: Int
     private let effort: Effort
+    private let progress: (@Sendable (Int) -> Void)?
 
     /// - Parameters:
     ///   - checkpoint: where the one in force lies. What its state needs is kept, so that it can still
@@ -88,10 +89,13 @@ package struct JournalCompaction: Sendable {
     ///   - limit: segments that do not end before it stay: that of the checkpoint, behind which entries
     ///     are not in any table yet, and what follows.
     ///   - firstNumber: of the first file that is written.
+    ///   - progress: is told how many rows of the index were looked at, often, and from 0 on where they
+    ///     are looked at once more.
     package init(
         _ published: PublishedState, at checkpoint: JournalOffset, before limit: JournalOffset,
         _ registry: ProjectionRegistry, in storage: any Storage, _ randomness: Randomness,
-        _ budget: MemoryBudget, firstNumber: UInt64, _ effort: Effort
+        _ budget: MemoryBudget, firstNumber: UInt64, _ effort: Effort,
+        progress: (@Sendable (Int) -> Void)? = nil
     ) {
         state = published.current
         // Asked for after the state: who begins to hold a point later holds this one, a newer one,
@@ -109,6 +113,7 @@ package struct JournalCompaction: Sendable {
         self.randomness = randomness
         self.firstNumber = firstNumber
         self.effort = effort
+        self.progress = progress
         offsetLimit = max(1 << 14, budget.limit / 8 / MemoryLayout<UInt64>.size)
         usualLength = max(256 << 10, min(16 << 20, budget.limit / 4))
     }
@@ -474,6 +479,7 @@ package struct JournalCompaction: Sendable {
     ) throws(EngineError) {
         var rows = NeededRows(
             state.fold.index, at: points, horizonsBefore: checkpoint.rawValue)
+        var count = 0
         while true {
             let next: NeededRows.Row?
             do throws(IndexError) {
@@ -481,7 +487,12 @@ package struct JournalCompaction: Sendable {
             } catch {
                 throw EngineError(error)
             }
-            guard let row = next else { return }
+            guard let row = next else {
+                progress?(count)
+                return
+            }
+            count += 1
+            if count % Self.stride == 0 { progress?(count) }
             try body(row, registry.bytesNamed(by: row.key, row.value))
         }
     }

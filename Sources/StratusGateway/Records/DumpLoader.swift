@@ -237,7 +237,8 @@ package struct InputLines {
     package typealias Read = (_ position: Int, _ limit: Int) throws(SystemError) -> [UInt8]
 
     private let read: Read
-    private var position = 0
+    /// How many bytes were read.
+    package private(set) var position = 0
     private var reader = LineReader(limit: lineLimit)
     private var hasEnded = false
 

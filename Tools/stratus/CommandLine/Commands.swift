@@ -123,12 +123,16 @@ extension Command {
         details: """
             Shows where the store is, its format, its offsets and sizes, its checkpoint, who writes \
             to it now, how it was closed otherwise, and how many zones and records each database \
-            has, or the one that --database and --as choose.
+            has, or the one that --database and --as choose. With --at it shows only what the store \
+            held then.
             """,
         arguments: [.store],
+        options: [.at],
         examples: [
             Example("stratus info ./store", "Shows what ./store is and holds."),
             Example("stratus info ./store --json", "Writes the same as one JSON object."),
+            Example(
+                "stratus info ./store --at mark:before-import", "Shows what it held at a mark."),
         ])
 
     fileprivate static let users = Command(
@@ -141,9 +145,11 @@ extension Command {
             and roles. --as takes either name.
             """,
         arguments: [.store],
+        options: Option.listing("users") + [.at],
         examples: [
             Example("stratus users ./store", "Lists all users."),
             Example("stratus users ./store --json", "Writes them, one JSON object a line."),
+            Example("stratus users ./store --reverse --limit 10", "Lists the ten who came last."),
         ])
 
     fileprivate static let zones = Command(
@@ -158,7 +164,7 @@ extension Command {
             and the exit code is 3.
             """,
         arguments: [.store],
-        options: [.at, .skipDamaged],
+        options: Option.listing("zones") + [.at, .skipDamaged],
         examples: [
             Example("stratus zones ./store", "Lists the zones of all databases."),
             Example(
@@ -173,9 +179,11 @@ extension Command {
         details: """
             Lists the record types of the store, each with its fields and with how many records of \
             it there are in all databases, or in the one that --database and --as choose. Indexes and \
-            grants are in 'stratus schema show'.
+            grants are in 'stratus schema show'. With --at the records are counted that there were; \
+            which types and fields there are is always told as of now.
             """,
         arguments: [.store],
+        options: Option.listing("types") + [.at],
         examples: [
             Example("stratus types ./store", "Lists the types of all databases."),
             Example(
@@ -204,9 +212,7 @@ extension Command {
                 "only records whose FIELD is VALUE, upper and lower case told apart, or a list that "
                     + "has it; again: and others",
                 isRepeatable: true),
-            .limit("at most N records"), Option("reverse", "the last one first"),
-            Option("count", "write only how many there are"), .at, .skipDamaged,
-        ],
+        ] + Option.listing("records") + [.at, .skipDamaged],
         examples: [
             Example(
                 "stratus records ./store --zone photos --limit 20",
@@ -251,7 +257,7 @@ extension Command {
                 "since", taking: .init("POINT"),
                 "begin at an offset, or behind a date and time, mark:NAME or a change token"),
             Option("until", taking: .init("POINT"), "end there"),
-            .limit("at most N entries"), Option("reverse", "the last one first"),
+            .limit("at most N entries"), .reverse,
             .follow("wait for new entries at the end, until stopped"), .skipDamaged,
         ],
         examples: [

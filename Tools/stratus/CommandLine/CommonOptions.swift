@@ -23,3 +23,14 @@ extension CommandTable {
         .init("version", "show the version of the tool"),
     ]
 }
+
+/// What commands take that write a list. ``Listing`` does what they say.
+extension Command.Option {
+    static let reverse = Self("reverse", "the last one first")
+    static let count = Self("count", "write only how many there are")
+
+    /// Of a list of such things, which are named in the plural.
+    static func listing(_ things: String) -> [Self] {
+        [.limit("at most N \(things)"), .reverse, .count]
+    }
+}

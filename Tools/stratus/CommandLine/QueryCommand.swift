@@ -13,6 +13,8 @@ extension Command {
 
             Without --sort the records come in an order of the store's own, which stays the same. \
             Records without a field that they are sorted by come first, or last where it descends. \
+            --reverse turns the order around; records with equal values of all fields that they are \
+            sorted by stay in the store's own order. \
             A damaged record ends the command; with --skip-damaged the others are listed, each \
             that is left out is named with its offset, and the exit code is 3.
             """,
@@ -29,7 +31,7 @@ extension Command {
             Option(
                 "fields", taking: .init("NAMES"),
                 "show these fields, separated by commas, and no others"),
-            .limit("at most N records"),
+            .limit("at most N records"), .reverse,
             Option("count", "write only how many records there are"),
             Option(
                 "total", taking: .init("FIELD"),

@@ -9,15 +9,20 @@ extension Command {
             share with the user, named OWNER/ZONE; with --database only those of one database. \
             Without both it shows the zones of all users as their owners see them.
 
-            Records beside each other come in an order of the store's own, which stays the same.
+            Records beside each other come in an order of the store's own, which stays the same. With \
+            --count it counts the records that it would show. With --at it shows what there was \
+            then, to users whose accounts can be used now.
             """,
         arguments: [.store],
-        options: [.zone("only this zone")],
+        options: [.zone("only this zone"), .limit("at most N records"), .count, .at],
         examples: [
             Example("stratus tree ./store --as bob", "Shows what Bob sees, his own and shared."),
             Example(
                 "stratus tree ./store --as alice --database private --zone notes",
                 "Shows Alice's zone notes, with what is shared of it."),
+            Example(
+                "stratus tree ./store --as bob --at mark:before-import",
+                "Shows what Bob saw at a mark."),
         ])
 
     static let shares = Command(
@@ -32,9 +37,12 @@ extension Command {
         options: [
             Option("user", taking: .init("NAME"), "only the shares of this owner"),
             .zone("only the shares in this zone"),
-        ],
+        ] + Option.listing("shares") + [.at],
         examples: [
             Example("stratus shares ./store", "Lists all shares."),
+            Example(
+                "stratus shares ./store --at mark:before-import",
+                "Lists what was shared at a mark, and with whom."),
             Example(
                 "stratus shares ./store --user alice --zone notes --json",
                 "Writes those in Alice's zone notes, one JSON object a line."),

@@ -7,10 +7,12 @@ extension Command {
             databases, or in the one that --database names: the user, the database, the ID of the \
             subscription, its kind, the zone or * for all, the type of the records or * for all, \
             and of a query what it fires on and its predicate. With --json each comes as \
-            'subscriptions/list' answers it, with what its notifications say.
+            'subscriptions/list' answers it, with what its notifications say. Of a user whose account \
+            cannot be used now none are listed, also with --at.
             """,
         arguments: [.store],
-        options: [Option("user", taking: .init("NAME"), "only the subscriptions of this user")],
+        options: [Option("user", taking: .init("NAME"), "only the subscriptions of this user")]
+            + Option.listing("subscriptions") + [.at],
         examples: [
             Example("stratus subscriptions ./store", "Lists all subscriptions."),
             Example(

@@ -211,7 +211,9 @@ enum Backup {
         let merged: Archive? = try await archive.read {
             let container = try await archive.container()
             guard let target else {
-                try await container.backup(keepingHistory: keepsHistory) { try output.bytes($0) }
+                try await container.backup(
+                    keepingHistory: keepsHistory, progress: progress.update
+                ) { try output.bytes($0) }
                 return nil
             }
             return try await container.backup(
@@ -290,10 +292,12 @@ enum Restore {
         let report = try await archive.read {
             isRehearsal
                 ? try await archive.rehearseRestore(
-                    to: path, at: point, progress: progress.update)
+                    to: path, at: point, progress: progress.update, indexing: progress.indexing,
+                    proving: progress.proving)
                 : try await archive.restore(
                     to: path, at: point, cloning: invocation.has("clone"),
-                    keepingAccess: keepsAccess, progress: progress.update)
+                    keepingAccess: keepsAccess, progress: progress.update,
+                    indexing: progress.indexing, proving: progress.proving)
         }
         progress.finish()
         try report.writeAccess(to: output)
@@ -313,7 +317,8 @@ enum Restore {
         defer { progress.finish() }
         let report = try await container.copy(
             to: path, cloning: invocation.has("clone"),
-            keepingAccess: try invocation.keepsAccess("copy"), progress: progress.update)
+            keepingAccess: try invocation.keepsAccess("copy"), progress: progress.update,
+            indexing: progress.indexing, proving: progress.proving)
         progress.finish()
         try report.writeAccess(to: output)
         try output.summary(report.json, text: report.text(path))
@@ -321,15 +326,18 @@ enum Restore {
     }
 
     static func revert(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let progress = ReadingProgress("reading", in: .items("record"), invocation, output)
+        defer { progress.finish() }
         let done = try await invocation.changing { container in
             let source = invocation.database(of: try await invocation.snapshot(of: container))
-            return try await bring(source, to: container, .mirror, invocation)
+            return try await bring(source, to: container, .mirror, invocation, progress)
         } through: { service in
             // So that what is wrong with it is said as of any other command.
             _ = try await invocation.point(in: service.store)
             let body = try order(invocation, service)
             return try await RestoredRecords(answer: service.call("store/revert", body, invocation))
         }
+        progress.finish()
         return try write(done, invocation, output)
     }
 
@@ -342,9 +350,11 @@ enum Restore {
         }
         let old = try await archive.read { try await archive.container() }
         let snapshot = try await invocation.snapshot(of: old)
+        let progress = ReadingProgress("reading", in: .items("record"), invocation, output)
+        defer { progress.finish() }
         let done = try await invocation.changing { container in
             try await bring(
-                invocation.database(of: snapshot), to: container, .replace, invocation)
+                invocation.database(of: snapshot), to: container, .replace, invocation, progress)
         } through: { service in
             var body = try order(invocation, service)
             body.append("archive", .string(invocation.absolutePath(archive.path)))
@@ -353,6 +363,7 @@ enum Restore {
             return try await RestoredRecords(
                 answer: service.call("store/restore", body, invocation))
         }
+        progress.finish()
         return try write(done, invocation, output)
     }
 
@@ -371,7 +382,7 @@ enum Restore {
 
     private static func bring(
         _ source: DatabaseSnapshot, to container: Container, _ usual: RestoreMode,
-        _ invocation: Invocation
+        _ invocation: Invocation, _ progress: ReadingProgress
     ) async throws -> RestoredRecords {
         let names = invocation.allValues("record")
         let database =
@@ -385,7 +396,8 @@ enum Restore {
             to: invocation.value("as-zone").map { RecordZone.ID(zoneName: $0) },
             records: names.isEmpty ? nil : names,
             mode: invocation.value("mode").flatMap(RestoreMode.init(rawValue:)) ?? usual,
-            dryRun: invocation.has("dry-run"))
+            dryRun: invocation.has("dry-run"), reading: progress.count,
+            proving: progress.proving)
     }
 
     private static func write(
@@ -536,6 +548,16 @@ extension RestoreReport {
             + "\(Quantities.count(zoneCount, "zone")), as of offset \(offset)"
             + (isProved ? "; proved by content hashes" : "")
     }
+}
+
+/// The parts of a restore behind the first.
+extension ReadingProgress {
+    fileprivate var indexing: Container.ReadingProgress {
+        let tell = part("indexing")
+        return { done, total in tell(done, total) }
+    }
+
+    fileprivate var proving: Container.RecordProgress { part("proving", .items("record")) }
 }
 
 extension ToolError {

@@ -6,8 +6,12 @@ import StratusGateway
 /// `stratus certify`, and what `stratus verify --against` reads and says of a certificate.
 enum Certify {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let progress = ReadingProgress("certifying", in: .items("record"), invocation, output)
+        defer { progress.finish() }
         let certificate = try await invocation.openStore()
-            .certificate(by: "\(CommandTable.stratus.tool) \(Tool.version)")
+            .certificate(
+                by: "\(CommandTable.stratus.tool) \(Tool.version)", progress: progress.count)
+        progress.finish()
         try output.verbatim(line: certificate.json)
         return .ok
     }

@@ -6,9 +6,12 @@ enum Collect {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let container = try await invocation.openForWriting()
         let isDryRun = invocation.has("dry-run")
+        let progress = ReadingProgress("reading", in: .items("record"), invocation, output)
+        defer { progress.finish() }
         let report = try await container.closing {
-            try await container.collectAssets(dryRun: isDryRun)
+            try await container.collectAssets(dryRun: isDryRun, progress: progress.count)
         }
+        progress.finish()
         try output.header(schema: "stratus.gc/1")
         for segment in report.segments {
             try output.result("segment", segment.json, text: "\(segment.file): \(segment.text)")

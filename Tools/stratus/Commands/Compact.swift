@@ -7,9 +7,12 @@ enum Compact {
         if invocation.has("erase") { return try await erase(invocation, output) }
         let container = try await invocation.openForWriting()
         let isDryRun = invocation.has("dry-run")
+        let progress = ReadingProgress("looking", in: .items("row"), invocation, output)
+        defer { progress.finish() }
         let report = try await container.closing {
-            try await container.maintenance.compact(dryRun: isDryRun)
+            try await container.maintenance.compact(dryRun: isDryRun) { progress.count($0) }
         }
+        progress.finish()
         try begin(report, output)
         try output.summary(report.json(isDryRun), text: report.text(isDryRun))
         return report.damage.isEmpty ? .ok : .differences

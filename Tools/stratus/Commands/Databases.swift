@@ -45,7 +45,7 @@ extension Invocation {
         of container: Container, at snapshot: Snapshot
     ) throws -> [ListedDatabase] {
         guard !choosesDatabase else { return [listed(database(of: snapshot), in: container)] }
-        let users = try container.allUsers().enumerated().map { index, user in
+        let users = try snapshot.allUsers().enumerated().map { index, user in
             ListedDatabase(
                 database: snapshot.privateDatabase(asHost: user.recordName), number: index + 1,
                 recordName: user.recordName, userName: user.userName)
@@ -95,58 +95,79 @@ extension Invocation {
 
 extension Show {
     static func users(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        var listing = try Listing(invocation)
         let container = try await invocation.openStore()
-        try output.header(schema: "stratus.users/1", columns: "user  record name  zones  records")
-        for listed in try await invocation.databases(of: container) {
+        let snapshot = try await invocation.snapshot(of: container)
+        try listing.begin(
+            output, schema: "stratus.users/1", columns: "user  record name  zones  records")
+        for listed in listing.ordered(try invocation.databases(of: container, at: snapshot)) {
             guard let recordName = listed.recordName else { continue }
-            let zones = try listed.database.zoneCount()
-            let usage = try listed.database.usage()
-            var object: JSONObject = ["number": .integer(listed.number)]
-            object.append("recordName", .string(recordName))
-            object.append("userName", listed.userName.map(JSONValue.string))
-            object.append("zones", .integer(zones))
-            object.append("records", .integer(usage.recordCount))
-            object.append("bytes", .integer(usage.bytes))
-            let profile = try await container.userProfile(for: recordName)
-            let roles = try await container.roles(of: recordName).sorted()
-            profile?.append(to: &object)
-            if !roles.isEmpty { object.append("roles", .strings(roles)) }
-            let name = listed.userName.map { " (\(Output.escaped($0)))" } ?? ""
-            var columns = [
-                "\(listed.number)", recordName + name, Quantities.count(zones, "zone"),
-                Quantities.count(usage.recordCount, "record"),
-            ]
-            columns += profile?.columns ?? []
-            if !roles.isEmpty {
-                columns.append("roles " + Output.escaped(roles.joined(separator: ", ")))
-            }
-            try output.result("user", object, text: columns.joined(separator: "  "))
+            try listing.take { try write(listed, named: recordName, at: snapshot, to: output) }
         }
+        try listing.finish(output)
         return .ok
     }
 
+    /// Writes what there is of a user.
+    private static func write(
+        _ listed: ListedDatabase, named recordName: String, at snapshot: Snapshot,
+        to output: Output
+    ) throws {
+        let zones = try listed.database.zoneCount()
+        let usage = try listed.database.usage()
+        var object: JSONObject = ["number": .integer(listed.number)]
+        object.append("recordName", .string(recordName))
+        object.append("userName", listed.userName.map(JSONValue.string))
+        object.append("zones", .integer(zones))
+        object.append("records", .integer(usage.recordCount))
+        object.append("bytes", .integer(usage.bytes))
+        let profile = try snapshot.userProfile(for: recordName)
+        let roles = try snapshot.roles(of: recordName).sorted()
+        profile?.append(to: &object)
+        if !roles.isEmpty { object.append("roles", .strings(roles)) }
+        let name = listed.userName.map { " (\(Output.escaped($0)))" } ?? ""
+        var columns = [
+            "\(listed.number)", recordName + name, Quantities.count(zones, "zone"),
+            Quantities.count(usage.recordCount, "record"),
+        ]
+        columns += profile?.columns ?? []
+        if !roles.isEmpty {
+            columns.append("roles " + Output.escaped(roles.joined(separator: ", ")))
+        }
+        try output.result("user", object, text: columns.joined(separator: "  "))
+    }
+
     static func zones(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        var listing = try Listing(invocation)
         let container = try await invocation.openStore()
-        try output.header(schema: "stratus.zones/1", columns: "records  zone  database")
+        try listing.begin(output, schema: "stratus.zones/1", columns: "records  zone  database")
         var hasSkipped = false
-        for listed in try await invocation.databases(of: container) {
-            for zone in try zones(of: listed, invocation, output, &hasSkipped) {
-                // The count of another user's zone would tell of what is not shared.
-                let count =
-                    try listed.isShared
-                    ? nil : listed.database.recordCount(inZoneWith: zone.zoneID)
-                var object = JSONObject()
-                zone.zoneID.append(to: &object)
-                listed.append(to: &object)
-                object.append("records", count.map { .integer($0) })
-                object.append("capabilities", .strings(zone.capabilities.names))
-                let name = Output.escaped(zone.zoneID.text)
-                let number = count.map { String($0) } ?? "-"
-                try output.result(
-                    "zone", object, text: "\(number)  \(name)  \(Output.escaped(listed.text))")
+        for listed in listing.ordered(try await invocation.databases(of: container))
+        where !listing.isFull {
+            let zones = try zones(of: listed, invocation, output, &hasSkipped)
+            for zone in listing.ordered(zones) {
+                try listing.take { try write(zone, of: listed, to: output) }
             }
         }
+        try listing.finish(output)
         return hasSkipped ? .partial : .ok
+    }
+
+    private static func write(
+        _ zone: RecordZone, of listed: ListedDatabase, to output: Output
+    ) throws {
+        // The count of another user's zone would tell of what is not shared.
+        let count =
+            try listed.isShared ? nil : listed.database.recordCount(inZoneWith: zone.zoneID)
+        var object = JSONObject()
+        zone.zoneID.append(to: &object)
+        listed.append(to: &object)
+        object.append("records", count.map { .integer($0) })
+        object.append("capabilities", .strings(zone.capabilities.names))
+        let name = Output.escaped(zone.zoneID.text)
+        let number = count.map { String($0) } ?? "-"
+        try output.result(
+            "zone", object, text: "\(number)  \(name)  \(Output.escaped(listed.text))")
     }
 
     /// The zones of a database; those that are damaged are named and left out where that was asked

@@ -15,6 +15,9 @@ struct Difference {
     private let isOfOneStore: Bool
     private let zoneName: String?
     private var writer: DifferenceWriter
+    private let progress: ReadingProgress
+    /// How many records were compared.
+    private var compared = 0
 
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let old = try await container(at: invocation.argument("BEFORE"), invocation)
@@ -29,9 +32,13 @@ struct Difference {
         var difference = Difference(
             snapshots: [before, after], before: try invocation.namedDatabases(of: before, in: old),
             after: try invocation.namedDatabases(of: after, in: new), isOfOneStore: path == nil,
-            zoneName: invocation.value("zone"), writer: DifferenceWriter(invocation, output))
+            zoneName: invocation.value("zone"), writer: DifferenceWriter(invocation, output),
+            progress: ReadingProgress(
+                "comparing", in: .items("record"), invocation, output, writesResults: true))
+        defer { difference.progress.finish() }
         try output.header(schema: "stratus.diff/1", columns: "change  record  type  zone  user")
         try await difference.write()
+        difference.progress.finish()
         return try difference.writer.finish() ? .ok : .differences
     }
 
@@ -87,6 +94,8 @@ struct Difference {
                         oldRecords[key].flatMap { old?.line($0) },
                         newRecords[key].flatMap { new?.line($0) })
                 }
+                compared += part.count
+                progress.count(compared)
             }
         }
     }
@@ -101,11 +110,15 @@ struct Difference {
         {
             while case let ids = try changed.next(), !ids.isEmpty {
                 for id in ids { try sorter.insert(new.users.key(of: id.recordName)) }
+                progress.count(compared)
             }
             return try sorter.sorted()
         }
         for database in [old, new] {
-            try database?.forEachKey(in: zone) { try sorter.insert($0) }
+            try database?.forEachKey(in: zone) {
+                try sorter.insert($0)
+                progress.count(compared)
+            }
         }
         return try sorter.sorted()
     }

@@ -10,8 +10,16 @@ enum Dump {
         let assets = try invocation.value("asset-files").map { path throws(ToolError) in
             try ResultFolder(path)
         }
+        let databases = try invocation.namedDatabases(of: snapshot, in: container)
+        let total = try databases.reduce(0) {
+            try $0 + $1.recordCount(inZone: invocation.value("zone"))
+        }
+        let progress = ReadingProgress(
+            "dumping", in: .items("record"), invocation, output, writesResults: true)
+        defer { progress.finish() }
+        var done = 0
         var hasSkipped = false
-        for database in try invocation.namedDatabases(of: snapshot, in: container) {
+        for database in databases {
             func write(_ line: DumpLine) throws { try output.verbatim(line: line.bytes) }
             for zone in try database.zones(named: invocation.value("zone")) {
                 if !zone.isDefault { try write(DumpLine(.zone(zone), of: database.user)) }
@@ -22,7 +30,10 @@ enum Dump {
                 }
                 try database.forEachKey(
                     in: zone, skipped: invocation.has("skip-damaged") ? skipped : nil
-                ) { try sorter.insert($0) }
+                ) {
+                    try sorter.insert($0)
+                    progress.count(done, of: total)
+                }
                 var keys = try sorter.sorted()
                 while case let part = try keys.next(NamedDatabase.batch), !part.isEmpty {
                     let found = try database.records(part, in: zone)
@@ -30,10 +41,19 @@ enum Dump {
                         try await assets?.writeAssets(of: record)
                         try write(database.line(record))
                     }
+                    done += part.count
+                    progress.count(done, of: total)
                 }
             }
         }
         return hasSkipped ? .partial : .ok
+    }
+}
+
+extension NamedDatabase {
+    /// How many records there are in its zones, or in the one of that name.
+    fileprivate func recordCount(inZone name: String?) throws -> Int {
+        try zones(named: name).reduce(0) { try $0 + database.recordCount(inZoneWith: $1) }
     }
 }
 

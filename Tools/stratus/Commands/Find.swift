@@ -7,7 +7,6 @@ enum Find {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let query = try invocation.query()
         let fields = try invocation.fields()
-        let limit = try invocation.limit()
         let container = try await invocation.openStore()
         let zone = try invocation.value("zone").map { try invocation.zoneID($0, in: container) }
         let database = try await invocation.readDatabase(of: container)
@@ -22,12 +21,21 @@ enum Find {
             try write(totals, of: invocation.value("total"), to: output)
             return .ok
         }
+        return try list(query, in: zone, of: database, fields, invocation, output)
+    }
+
+    /// Lists the records that the query finds.
+    private static func list(
+        _ query: Query, in zone: RecordZone.ID?, of database: DatabaseSnapshot,
+        _ fields: [String]?, _ invocation: Invocation, _ output: Output
+    ) throws -> ExitCode {
         let columns = ["record", "type", "tag"] + (zone == nil ? ["zone"] : []) + (fields ?? [])
         try output.header(
             schema: "stratus.query/1",
             columns: columns.map { Output.escaped($0) }.joined(separator: "  "))
         let listing = QueryListing(
-            database: database, query: query, zone: zone, fields: fields, limit: limit ?? .max,
+            database: database, query: query, zone: zone, fields: fields,
+            limit: try invocation.limit() ?? .max, isReversed: invocation.has("reverse"),
             skipsDamaged: invocation.has("skip-damaged"))
         let skipped = try listing.forEach { record in
             try output.result(
@@ -120,7 +128,7 @@ extension Invocation {
             throw ToolError.usage(
                 "bad-value", "--sort takes FIELD, FIELD:asc or FIELD:desc, not '\(text)'")
         }
-        return Query.SortDescriptor(key: parts[0], ascending: ascending)
+        return Query.SortDescriptor(key: parts[0], ascending: ascending != has("reverse"))
     }
 
     /// The fields that `--fields` names; nil: all.
@@ -136,7 +144,7 @@ extension Invocation {
 
     /// Fails where an option is about single records, none of which `--count` and `--total` write.
     fileprivate func refuseListing() throws {
-        for option in ["sort", "fields", "limit", "skip-damaged"] where has(option) {
+        for option in ["sort", "fields", "limit", "reverse", "skip-damaged"] where has(option) {
             throw ToolError.usage(
                 "contradiction",
                 "--count and --total are about all records: --\(option) does not go with them")

@@ -16,6 +16,9 @@ enum Load {
                     throw ToolError(error, "cannot read", path)
                 }
             }
+            let length = path.flatMap { FilePlace($0).length(on: LinuxFileSystem()) }
+            let progress = ReadingProgress("loading", in: .bytes, invocation, output)
+            defer { progress.finish() }
             try await invocation.changing(creating: !isDryRun) { container in
                 try output.header(schema: "stratus.load/1")
                 var loader = DumpLoader(into: container, invocation.loading(into: container)) {
@@ -24,8 +27,10 @@ enum Load {
                 var input = lines.take() ?? .standardInput
                 while let (bytes, number) = try input.next() {
                     try await loader.take(bytes, number: number)
+                    progress.count(input.position, of: length)
                 }
                 try await loader.finish()
+                progress.finish()
             } through: { service in
                 guard let path else {
                     throw ToolError.usage(

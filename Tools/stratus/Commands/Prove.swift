@@ -40,7 +40,10 @@ enum Verify {
         guard let certificate else { return nil }
         let comparison: CertificateComparison
         do {
-            comparison = try await invocation.openStore().compare(with: certificate)
+            let progress = ReadingProgress("comparing", in: .items("record"), invocation, output)
+            defer { progress.finish() }
+            comparison = try await invocation.openStore().compare(
+                with: certificate, progress: progress.count)
         } catch let error as StoreError where error.cause == .damaged && !isWhole(result) {
             // What is damaged was named already.
             output.warning(

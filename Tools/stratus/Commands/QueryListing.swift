@@ -11,6 +11,8 @@ struct QueryListing {
     let fields: [String]?
     /// The most records.
     let limit: Int
+    /// Of a query without an order of its own: whether the last ones come first.
+    let isReversed: Bool
     let skipsDamaged: Bool
 
     private static let pageLimit = 1000
@@ -18,6 +20,7 @@ struct QueryListing {
     /// Gives `body` one record after the other; returns why others are missing, where damaged ones are
     /// skipped.
     func forEach(_ body: (Record) throws -> Void) throws -> [StoreError] {
+        if isReversed, query.sortDescriptors.isEmpty { return try forEachBackward(body) }
         let isInOrder = try database.explanation(of: query, inZoneWith: zone).isInOrder
         // Out of order, each page looks at all that the query finds.
         return isInOrder || limit <= Self.pageLimit
@@ -29,15 +32,35 @@ struct QueryListing {
         var left = limit
         var cursor: QueryPage.Cursor?
         while left > 0 {
-            let page = try database.records(
-                matching: query, inZoneWith: zone, desiredKeys: fields,
-                resultsLimit: min(left, Self.pageLimit), from: cursor,
-                skippingDamaged: skipsDamaged)
+            let page = try page(min(left, Self.pageLimit), from: cursor)
             skipped += page.skipped
             for record in page.records { try body(record) }
             left -= page.records.count
             cursor = page.cursor
             if cursor == nil { break }
+        }
+        return skipped
+    }
+
+    private func page(_ limit: Int, from cursor: QueryPage.Cursor?) throws -> QueryPage {
+        try database.records(
+            matching: query, inZoneWith: zone, desiredKeys: fields, resultsLimit: limit,
+            from: cursor, skippingDamaged: skipsDamaged)
+    }
+
+    /// The store's own order has one direction: where pages begin is kept, and they are read once more.
+    private func forEachBackward(_ body: (Record) throws -> Void) throws -> [StoreError] {
+        var starts: [QueryPage.Cursor?] = [nil]
+        while let next = try page(Self.pageLimit, from: starts.last ?? nil).cursor {
+            starts.append(next)
+        }
+        var skipped: [StoreError] = []
+        var left = limit
+        for start in starts.reversed() where left > 0 {
+            let page = try page(Self.pageLimit, from: start)
+            skipped += page.skipped
+            for record in page.records.reversed().prefix(left) { try body(record) }
+            left -= min(left, page.records.count)
         }
         return skipped
     }

@@ -1,22 +1,73 @@
+import Stratus
 import StratusFiles
 import Synchronization
 
-/// How far the journal was read, as a thread of the store tells it.
+/// How far long work has come, as threads of the store tell it: in one part, or in several that follow
+/// each other.
 final class ReadingProgress: Sendable {
-    private let progress: Mutex<Progress>
-
-    init(_ title: String, _ invocation: Invocation, _ output: Output) {
-        progress = Mutex(
-            Progress(
-                title, .bytes, invocation.progress, to: output, at: Clock.monotonicNanoseconds))
+    private struct Part {
+        var title: String
+        var progress: Progress
+        var hasEnded = false
     }
 
-    @Sendable func update(_ done: Int, of total: Int) {
-        progress.withLock {
-            $0.update(
-                UInt64(max(0, done)), of: UInt64(max(0, total)), at: Clock.monotonicNanoseconds)
+    private let title: String
+    private let unit: Progress.Unit
+    private let mode: Progress.Mode
+    private let output: Output
+    private let current: Mutex<Part>
+
+    /// - Parameter writesResults: whether results are written meanwhile, which on a terminal say
+    ///   themselves how far the work has come.
+    init(
+        _ title: String, in unit: Progress.Unit = .bytes, _ invocation: Invocation,
+        _ output: Output, writesResults: Bool = false
+    ) {
+        self.title = title
+        self.unit = unit
+        self.output = output
+        let isSeen = writesResults && output.settings.resultsAreOnTerminal
+        mode = isSeen && invocation.progress == .auto ? .never : invocation.progress
+        current = Mutex(Part(title: title, progress: Self.begin(title, unit, mode, output)))
+    }
+
+    private static func begin(
+        _ title: String, _ unit: Progress.Unit, _ mode: Progress.Mode, _ output: Output
+    ) -> Progress {
+        Progress(title, unit, mode, to: output, at: Clock.monotonicNanoseconds)
+    }
+
+    /// Tells of the first part.
+    @Sendable func update(_ done: Int, of total: Int) { tell(title, unit, done, of: total) }
+
+    /// The same, of what is counted; the total is nil where it is not known.
+    @Sendable func count(_ done: Int, of total: Int? = nil) { tell(title, unit, done, of: total) }
+
+    /// What tells of another part, which begins when it is first told of, and ends the one before.
+    func part(
+        _ title: String, _ unit: Progress.Unit = .bytes
+    ) -> @Sendable (_ done: Int, _ total: Int?) -> Void {
+        { [self] done, total in tell(title, unit, done, of: total) }
+    }
+
+    private func tell(_ title: String, _ unit: Progress.Unit, _ done: Int, of total: Int?) {
+        let now = Clock.monotonicNanoseconds
+        current.withLock { part in
+            if part.title != title {
+                part.progress.finish(at: now)
+                part = Part(title: title, progress: Self.begin(title, unit, mode, output))
+            }
+            part.progress.update(
+                UInt64(max(0, done)), of: total.map { UInt64(max(0, $0)) }, at: now)
         }
     }
 
-    func finish() { progress.withLock { $0.finish(at: Clock.monotonicNanoseconds) } }
+    /// Ends what is told; once more it does nothing.
+    func finish() {
+        current.withLock { part in
+            if part.hasEnded { return }
+            part.hasEnded = true
+            part.progress.finish(at: Clock.monotonicNanoseconds)
+        }
+    }
 }

@@ -7,14 +7,13 @@ enum Repair {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let path = invocation.argument("STORE")
         let applies = invocation.has("apply")
-        let plan: RepairPlan
-        if applies {
-            let progress = ReadingProgress("repairing", invocation, output)
-            plan = try await Container.repair(at: path, progress: progress.update)
-            progress.finish()
-        } else {
-            plan = try await Container.planRepair(at: path)
-        }
+        let progress = ReadingProgress(applies ? "repairing" : "verifying", invocation, output)
+        defer { progress.finish() }
+        let plan =
+            applies
+            ? try await Container.repair(at: path, progress: progress.update)
+            : try await Container.planRepair(at: path, progress: progress.update)
+        progress.finish()
         let isDone = applies && plan.isPossible
         try output.header(schema: "stratus.repair/1")
         for place in plan.damage {

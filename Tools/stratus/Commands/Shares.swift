@@ -4,33 +4,41 @@ import StratusGateway
 /// Lists shares.
 enum Shares {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        var listing = try Listing(invocation)
         let container = try await invocation.openStore()
+        let snapshot = try await invocation.snapshot(of: container)
         let zone = invocation.value("zone")
-        try output.header(
-            schema: "stratus.shares/1",
+        try listing.begin(
+            output, schema: "stratus.shares/1",
             columns: "owner  zone  root  participants  permission  state")
-        for owner in try owners(invocation, container) {
-            for share in try await container.sortedShares(ownedBy: owner.recordName) {
+        for owner in listing.ordered(try invocation.listedUsers(of: container, at: snapshot))
+        where !listing.isFull {
+            for share in listing.ordered(try snapshot.sortedShares(ownedBy: owner.recordName)) {
                 let zoneName = share.recordID.zoneID.zoneName
                 if let zone, zone != zoneName { continue }
-                let columns = [
-                    owner.text, zoneName, share.rootText,
-                    Quantities.count(share.others.count, "participant"),
-                    "\(share.publicPermission)",
-                    "\(share.count(of: .accepted)) accepted, \(share.count(of: .pending)) invited",
-                ]
-                try output.result(
-                    "share", share.json(of: owner),
-                    text: columns.map { Output.escaped($0) }.joined(separator: "  "))
+                try listing.take { try write(share, of: owner, to: output) }
             }
         }
+        try listing.finish(output)
         return .ok
     }
 
-    private static func owners(
-        _ invocation: Invocation, _ container: Container
-    ) throws -> [StoreUser] {
-        guard let name = invocation.value("user") else { return try container.allUsers() }
+    private static func write(_ share: Share, of owner: StoreUser, to output: Output) throws {
+        let columns = [
+            owner.text, share.recordID.zoneID.zoneName, share.rootText,
+            Quantities.count(share.others.count, "participant"), "\(share.publicPermission)",
+            "\(share.count(of: .accepted)) accepted, \(share.count(of: .pending)) invited",
+        ]
+        try output.result(
+            "share", share.json(of: owner),
+            text: columns.map { Output.escaped($0) }.joined(separator: "  "))
+    }
+}
+
+extension Invocation {
+    /// The users that a listing is of: the one that `--user` names, or all whom the store knew then.
+    func listedUsers(of container: Container, at snapshot: Snapshot) throws -> [StoreUser] {
+        guard let name = value("user") else { return try snapshot.allUsers() }
         return [try container.demandUser(name)]
     }
 }
@@ -47,12 +55,7 @@ struct StoreUser {
 
 extension Container {
     /// All users who were ever used, in the order in which they came.
-    func allUsers() throws -> [StoreUser] {
-        try (0..<information.userCount).map { index in
-            let known = try self.user(number: UInt32(index + 1))
-            return StoreUser(recordName: known.recordName, userName: known.hostName)
-        }
-    }
+    func allUsers() throws -> [StoreUser] { try snapshot().allUsers() }
 
     /// The user of that name, who must be known.
     func demandUser(_ name: String) throws -> StoreUser {
@@ -64,13 +67,29 @@ extension Container {
         let recordName = userRecordName(for: name)
         return StoreUser(recordName: recordName, userName: recordName == name ? nil : name)
     }
+}
+
+extension Snapshot {
+    /// All users who were ever used by then, in the order in which they came.
+    func allUsers() throws -> [StoreUser] {
+        var users: [StoreUser] = []
+        var cursor: UserPage.Cursor?
+        repeat {
+            let page = try self.users(from: cursor)
+            users += page.users.map {
+                StoreUser(recordName: $0.userRecordID.recordName, userName: $0.userName)
+            }
+            cursor = page.cursor
+        } while cursor != nil
+        return users
+    }
 
     /// The shares of a user, by their zones and names.
-    func sortedShares(ownedBy user: String) async throws -> [Share] {
+    fileprivate func sortedShares(ownedBy user: String) throws -> [Share] {
         func place(_ share: Share) -> (String, String) {
             (share.recordID.zoneID.zoneName, share.recordID.recordName)
         }
-        return try await shares(ownedBy: user).sorted { place($0) < place($1) }
+        return try shares(ownedBy: user).sorted { place($0) < place($1) }
     }
 }
 

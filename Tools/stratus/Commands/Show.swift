@@ -4,22 +4,16 @@ import StratusGateway
 
 /// Commands that show what is in a store.
 enum Show {
-    /// So many databases `info` shows.
-    private static let shownDatabases = 10
-
     static func info(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let container = try await invocation.openStore()
-        let databases = try await invocation.databases(of: container)
-        var store = try await StoreReport(of: container)
-        var counts: [(zones: Int, records: Int)] = []
-        for listed in databases {
-            let count = (
-                zones: try listed.database.zoneCount(),
-                records: try listed.database.usage().recordCount
-            )
-            store.count(zones: count.zones, records: count.records)
-            counts.append(count)
+        let snapshot = try await invocation.snapshot(of: container)
+        let holdings = try Holdings(invocation.databases(of: container, at: snapshot))
+        guard !invocation.has("at") else {
+            try write(holdings, of: container, at: snapshot, invocation, output)
+            return .ok
         }
+        var store = try await StoreReport(of: container)
+        store.count(zones: holdings.zoneCount, records: holdings.recordCount)
         let history = try await container.history()
         let (information, report, statistics) = (
             store.information, store.recovery, store.statistics
@@ -70,58 +64,59 @@ enum Show {
                 history.policy.text + (history.floor.map { ", from offset \($0)" } ?? "")
             ),
             ("deletions", "remembered: \(history.deletions.text)"),
-            ("users", Quantities.count(UInt64(information.userCount))),
-            ("zones", Quantities.count(UInt64(store.zoneCount))),
-            ("records", Quantities.count(UInt64(store.recordCount))),
         ]
-        // How much each database holds, so that a user need not search them.
-        for (listed, count) in zip(databases, counts).prefix(shownDatabases) {
-            let held =
-                Quantities.count(count.zones, "zone") + ", "
-                + Quantities.count(count.records, "record")
-            lines.append(
-                listed.recordName == nil ? ("public", held) : ("user", "\(listed.text): \(held)"))
-        }
-        if databases.count > shownDatabases {
-            let rest = Quantities.count(databases.count - shownDatabases, "user")
-            lines.append(("more", "\(rest): 'stratus users STORE' lists them"))
-        }
+        lines += holdings.lines(users: information.userCount)
         try write(lines, to: output)
         return .ok
     }
 
+    /// Writes what a store held at an earlier moment. What its files are like is known as of now alone.
+    private static func write(
+        _ holdings: Holdings, of container: Container, at snapshot: Snapshot,
+        _ invocation: Invocation, _ output: Output
+    ) throws {
+        let (path, users) = (invocation.argument("STORE"), try snapshot.allUsers().count)
+        let storeID = container.information.storeID
+        try output.object(
+            "info",
+            [
+                "path": .string(path), "storeID": .string(storeID),
+                "offset": .offset(snapshot.offset), "users": .integer(users),
+                "zones": .integer(holdings.zoneCount), "records": .integer(holdings.recordCount),
+            ])
+        let lines = [("store", path), ("id", storeID), ("as of", "offset \(snapshot.offset)")]
+        try write(lines + holdings.lines(users: users), to: output)
+    }
+
     static func records(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
-        try invocation.refuse("count", with: ["limit", "reverse"])
+        var listing = try Listing(invocation)
         let filter = try RecordFilter(invocation)
         let container = try await invocation.openStore()
         let database = try await invocation.readDatabase(of: container)
         let zoneID = try invocation.zoneID(in: container)
-        let isCount = invocation.has("count")
-        let limit = try invocation.limit() ?? .max
-        var found = 0
         var cursor: RecordPage.Cursor?
         var hasSkipped = false
-        if !isCount { try output.header(schema: "stratus.records/1", columns: "record  type  tag") }
+        try listing.begin(output, schema: "stratus.records/1", columns: "record  type  tag")
         repeat {
             let page = try database.records(
                 inZoneWith: zoneID, type: invocation.value("type"),
-                desiredKeys: isCount ? filter.fields : nil,
-                resultsLimit: filter.takesAll ? min(limit - found, 1000) : 1000, from: cursor,
+                desiredKeys: listing.isCount ? filter.fields : nil,
+                resultsLimit: filter.takesAll ? min(listing.left, 1000) : 1000, from: cursor,
                 skippingDamaged: invocation.has("skip-damaged"),
                 reversed: invocation.has("reverse"))
             output.skipped(page.skipped)
             hasSkipped = hasSkipped || !page.skipped.isEmpty
-            for record in page.records where found < limit && filter.takes(record) {
-                found += 1
-                if isCount { continue }
-                let name = Output.escaped(record.recordID.recordName)
-                try output.result(
-                    "record", record.json,
-                    text: "\(name)  \(record.recordType)  \(record.recordChangeTag ?? "")")
+            for record in page.records where !listing.isFull && filter.takes(record) {
+                try listing.take {
+                    let name = Output.escaped(record.recordID.recordName)
+                    try output.result(
+                        "record", record.json,
+                        text: "\(name)  \(record.recordType)  \(record.recordChangeTag ?? "")")
+                }
             }
             cursor = page.cursor
-        } while cursor != nil && found < limit
-        if isCount { try output.result("count", ["count": .integer(found)], text: String(found)) }
+        } while cursor != nil && !listing.isFull
+        try listing.finish(output)
         return hasSkipped ? .partial : .ok
     }
 
@@ -140,5 +135,41 @@ enum Show {
             let space = String(repeating: " ", count: width - name.count + 2)
             try output.line(Output.escaped(name) + space + Output.escaped(value))
         }
+    }
+}
+
+/// How much databases hold at one moment.
+private struct Holdings {
+    /// So many of them are shown.
+    private static let shownDatabases = 10
+
+    private let databases: [(listed: ListedDatabase, zones: Int, records: Int)]
+
+    init(_ databases: [ListedDatabase]) throws {
+        self.databases = try databases.map {
+            ($0, try $0.database.zoneCount(), try $0.database.usage().recordCount)
+        }
+    }
+
+    var zoneCount: Int { databases.reduce(0) { $0 + $1.zones } }
+    var recordCount: Int { databases.reduce(0) { $0 + $1.records } }
+
+    /// All together, and each database, so that a user need not search them.
+    func lines(users: Int) -> [(String, String)] {
+        var lines = [
+            ("users", Quantities.count(UInt64(users))),
+            ("zones", Quantities.count(UInt64(zoneCount))),
+            ("records", Quantities.count(UInt64(recordCount))),
+        ]
+        for (listed, zones, records) in databases.prefix(Self.shownDatabases) {
+            let held = Quantities.count(zones, "zone") + ", " + Quantities.count(records, "record")
+            lines.append(
+                listed.recordName == nil ? ("public", held) : ("user", "\(listed.text): \(held)"))
+        }
+        if databases.count > Self.shownDatabases {
+            let rest = Quantities.count(databases.count - Self.shownDatabases, "user")
+            lines.append(("more", "\(rest): 'stratus users STORE' lists them"))
+        }
+        return lines
     }
 }

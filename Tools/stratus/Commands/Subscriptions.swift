@@ -4,19 +4,22 @@ import StratusGateway
 /// Lists subscriptions.
 enum Subscriptions {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        var listing = try Listing(invocation)
         let container = try await invocation.openStore()
-        try output.header(
-            schema: "stratus.subscriptions/1",
+        let snapshot = try await invocation.snapshot(of: container)
+        try listing.begin(
+            output, schema: "stratus.subscriptions/1",
             columns: "user  database  subscription  kind  zone  type  fires on  predicate")
         let databases =
             invocation.has("database") ? [invocation.database] : DatabaseChoice.allCases
         var hasSkipped = false
-        for user in try users(invocation, container) {
-            for choice in databases {
-                let database = container.database(choice, of: user.recordName)
+        for user in listing.ordered(try invocation.listedUsers(of: container, at: snapshot))
+        where !listing.isFull {
+            for choice in listing.ordered(databases) {
+                let database = snapshot.database(choice, of: user.recordName)
                 let subscriptions: [Subscription]
-                do {
-                    subscriptions = try await database.allSubscriptions()
+                do throws(StoreError) {
+                    subscriptions = try database.allSubscriptions()
                 } catch {
                     guard error.isOfAccount else { throw error }
                     hasSkipped = true
@@ -25,28 +28,24 @@ enum Subscriptions {
                         "skipped: the account of \(user.text) cannot be used")
                     break
                 }
-                for subscription in subscriptions {
-                    let found = try await database.explanation(of: subscription)
-                    try output.result(
-                        "subscription", subscription.json(of: user, in: choice, found),
-                        text: subscription.columns(of: user, in: choice, found)
-                            .map { Output.escaped($0) }.joined(separator: "  "))
+                for subscription in listing.ordered(subscriptions) {
+                    try listing.take {
+                        let found = try database.explanation(of: subscription)
+                        try output.result(
+                            "subscription", subscription.json(of: user, in: choice, found),
+                            text: subscription.columns(of: user, in: choice, found)
+                                .map { Output.escaped($0) }.joined(separator: "  "))
+                    }
                 }
             }
         }
+        try listing.finish(output)
         return hasSkipped ? .partial : .ok
-    }
-
-    private static func users(
-        _ invocation: Invocation, _ container: Container
-    ) throws -> [StoreUser] {
-        guard let name = invocation.value("user") else { return try container.allUsers() }
-        return [try container.demandUser(name)]
     }
 }
 
-extension Container {
-    fileprivate func database(_ choice: DatabaseChoice, of user: String) -> Database {
+extension Snapshot {
+    fileprivate func database(_ choice: DatabaseChoice, of user: String) -> DatabaseSnapshot {
         switch choice {
         case .private: privateDatabase(for: user)
         case .public: publicDatabase(as: user)

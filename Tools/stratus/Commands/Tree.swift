@@ -4,19 +4,26 @@ import StratusGateway
 /// Shows the records of zones below their parents.
 enum Tree {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        var listing = try Listing(invocation)
         let container = try await invocation.openStore()
-        try output.header(schema: "stratus.tree/1", columns: "record  type")
+        try listing.begin(output, schema: "stratus.tree/1", columns: "record  type")
+        let progress = ReadingProgress(
+            "reading", in: .items("record"), invocation, output, writesResults: true)
+        defer { progress.finish() }
         var count = 0
-        for listed in try await databases(invocation, of: container) {
-            for zone in try listed.database.allRecordZones() {
+        for listed in try await databases(invocation, of: container) where !listing.isFull {
+            for zone in try listed.database.allRecordZones() where !listing.isFull {
                 guard invocation.shows(zone.zoneID, in: container) else { continue }
                 count += 1
-                try write(zone.zoneID, of: listed, to: output)
+                if !listing.isCount { try write(zone.zoneID, of: listed, to: output) }
+                try write(zone.zoneID, of: listed, &listing, progress, to: output)
             }
         }
+        progress.finish()
         if let name = invocation.value("zone"), count == 0 {
             throw ToolError(.notFound, id: "zone.none", "there is no such zone: \(name)")
         }
+        try listing.finish(output)
         return .ok
     }
 
@@ -28,7 +35,7 @@ enum Tree {
             return try await invocation.databases(of: container)
         }
         let user = try container.demandUser(invocation.user)
-        let snapshot = container.snapshot()
+        let snapshot = try await invocation.snapshot(of: container)
         return [
             ListedDatabase(
                 database: snapshot.privateDatabase(for: user.recordName), number: 0,
@@ -52,11 +59,21 @@ enum Tree {
         try output.result(
             "zone", object,
             text: (columns + [share?.rightsText].compactMap(\.self)).joined(separator: "  "))
+    }
+
+    /// Writes the records of a zone, each above its children.
+    private static func write(
+        _ zoneID: RecordZone.ID, of listed: ListedDatabase, _ listing: inout Listing,
+        _ progress: ReadingProgress, to output: Output
+    ) throws {
         var levels = [RecordChildren<Record>(of: nil)]
-        while var level = levels.popLast() {
+        while !listing.isFull, var level = levels.popLast() {
             if let record = level.waiting.popLast() {
                 levels.append(level)
-                try write(record, depth: levels.count, in: listed.database, to: output)
+                try listing.take {
+                    try write(record, depth: levels.count, in: listed.database, to: output)
+                }
+                progress.count(listing.found)
                 levels.append(RecordChildren(of: record.recordID.recordName))
             } else if let records = try level.next(
                 in: zoneID, of: listed.database, depth: levels.count + 1)

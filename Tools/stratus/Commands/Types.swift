@@ -6,6 +6,7 @@ import StratusLanguage
 enum Types {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         try invocation.refuseShared()
+        var listing = try Listing(invocation)
         let container = try await invocation.openStore()
         var counts: [String: Int] = [:]
         for listed in try await invocation.databases(of: container) {
@@ -17,10 +18,12 @@ enum Types {
         let schema = try await container.schemaDocument()
         var fields: [String: [SchemaDocument.Field]] = [:]
         for type in schema.types { fields[type.name.text] = type.fields }
-        try output.header(schema: "stratus.types/1", columns: "records  type  fields")
-        for name in Set(fields.keys).union(counts.keys).sorted(by: { $0.precedes($1) }) {
-            try write(name, fields[name] ?? [], counts[name] ?? 0, output)
+        try listing.begin(output, schema: "stratus.types/1", columns: "records  type  fields")
+        let names = Set(fields.keys).union(counts.keys).sorted { $0.precedes($1) }
+        for name in listing.ordered(names) {
+            try listing.take { try write(name, fields[name] ?? [], counts[name] ?? 0, output) }
         }
+        try listing.finish(output)
         return .ok
     }
 
