@@ -257,7 +257,8 @@ enum Restore {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let archive = try await Archive.opened(invocation.argument("ARCHIVE"))
         if invocation.has("zone") { return try await zone(archive, invocation, output) }
-        for option in ["record", "as-zone", "to-user", "mode"] where invocation.has(option) {
+        for option in ["record", "field", "as-zone", "to-user", "mode"] where invocation.has(option)
+        {
             throw ToolError.usage("restore", "--\(option) goes with --zone")
         }
         guard archive.information.parts.isEmpty else {
@@ -357,6 +358,7 @@ enum Restore {
         var body: JSONObject = ["zoneID": try invocation.zoneObject(in: service.store)]
         let names = invocation.allValues("record")
         if !names.isEmpty { body.append("records", .strings(names)) }
+        if let fields = try invocation.restoredFields { body.append("fields", .strings(fields)) }
         body.append("at", textOf: invocation.value("at"))
         body.append("mode", textOf: invocation.value("mode"))
         body.append("dryRun", .boolean(invocation.has("dry-run")))
@@ -377,7 +379,7 @@ enum Restore {
         return try await database.restore(
             invocation.zoneID(in: container), from: source,
             to: invocation.value("as-zone").map { RecordZone.ID(zoneName: $0) },
-            records: names.isEmpty ? nil : names,
+            records: names.isEmpty ? nil : names, fields: invocation.restoredFields,
             mode: invocation.value("mode").flatMap(RestoreMode.init(rawValue:)) ?? usual,
             dryRun: invocation.has("dry-run"))
     }
@@ -436,6 +438,20 @@ extension Invocation {
     /// What `--only` names.
     fileprivate var archiveParts: [Archive.Part] {
         allValues("only").map { Archive.Part(text: $0) }
+    }
+}
+
+extension Invocation {
+    /// What of the records that `--record` names is meant; nil: all of them.
+    fileprivate var restoredFields: [String]? {
+        get throws(ToolError) {
+            let fields = allValues("field")
+            if fields.isEmpty { return nil }
+            guard has("record") else {
+                throw .usage("field", "--field goes with --record: name the record, too")
+            }
+            return fields
+        }
     }
 }
 
