@@ -261,6 +261,39 @@ import Testing
         #expect(alone.code == .usage)
     }
 
+    @Test func `a mark is left at the state that an archive has, in place of the one before`()
+        async throws
+    {
+        let place = try await Self.backedUp()
+        _ = try await Self.results("mark @/store own", in: place)
+        for name in ["a", "b"] {
+            try place.write(name, "tree/a.txt")
+            _ = try await Self.results("import @/tree @/store --zone files", in: place)
+            _ = try await Self.results(
+                "backup @/store -o @/\(name).archive --mark daily", in: place)
+            let marks = try await Self.results("mark @/store", in: place)
+            #expect(marks.split(separator: "\n").count == 2, "\(marks)")
+            #expect(marks.contains("own") && marks.contains("daily"))
+        }
+        let hash = try await Self.results("hash @/store", in: place)
+        try await Self.change(place)
+        #expect(try await Self.results("hash @/store", in: place) != hash)
+        #expect(try await Self.results("hash @/store --at mark:daily", in: place) == hash)
+        _ = try await Self.results("restore @/b.archive @/restored", in: place)
+        #expect(try await Self.results("hash @/restored", in: place) == hash)
+        try FileManager.default.createDirectory(
+            atPath: place.path + "/archives", withIntermediateDirectories: false)
+        let following = try await place.run("backup @/store -o @/archives --follow 1 --mark daily")
+        #expect(following.code == .usage && following.messages.contains("--follow"))
+        // Beside a service that does not listen there can be none, and it is said.
+        let container = try await Container.open(at: place.path + "/store")
+        let beside = try await place.run("backup @/store -o @/c.archive --mark other")
+        #expect(beside.code == .ok && beside.messages.contains("no mark is left"), "\(beside)")
+        #expect(try await container.marks().map(\.name).sorted() == ["daily", "own"])
+        try await container.close()
+        _ = try await Self.results("backups verify @/c.archive", in: place)
+    }
+
     @Test func `archives are forgotten, but none that another one needs`() async throws {
         let place = try await Self.backedUp()
         try await Self.change(place)

@@ -153,6 +153,31 @@ import Testing
         }
     }
 
+    @Test func `a service leaves the mark of a backup, at the state that it writes`() async throws {
+        let place = try Place()
+        try await place.importTree()
+        let hash = try await Self.results("hash @/store", in: place)
+        try await Self.serving(place) { container in
+            for name in ["a", "b"] {
+                let done = try await Self.results(
+                    "backup @/store -o @/\(name).archive --mark daily --only local/files",
+                    in: place)
+                #expect(done.contains("/\(name).archive: "), "\(done)")
+                #expect(try await container.marks().map(\.name) == ["daily"])
+            }
+            _ = try await Self.results(
+                "backup @/store -o @/c.archive --mark daily --since @/b.archive",
+                in: place)
+            let shown = try await Self.results("backups show @/b.archive", in: place)
+            #expect(shown.contains("4 records  files"))
+            #expect(try await Self.results("hash @/store --at mark:daily", in: place) == hash)
+            for options in ["-o -", "-o @/x.archive --since @/a.archive --or-full"] {
+                let run = try await place.run("backup @/store \(options) --mark daily")
+                #expect(run.code == .usage, "\(options): \(run)")
+            }
+        }
+    }
+
     @Test func `what the service does not grant is refused`() async throws {
         let place = try Place()
         try await place.importTree()

@@ -28,6 +28,11 @@ extension Command {
             newest archive of STORE there, and has no content hashes; where there is none to go on \
             from, and after --full-every archives, one is full.
 
+            With --mark a mark of that name is left in STORE at the state that the archive has, which \
+            stays readable with '--at mark:NAME'; earlier marks of the name are removed once the \
+            archive is there. A service that has STORE open makes mark and archive, if its gateway \
+            listens; otherwise there is no mark, with a warning.
+
             'stratus backups' looks into archives, 'stratus restore' brings back what they hold.
             """,
         arguments: [.store],
@@ -40,6 +45,8 @@ extension Command {
             Option("or-full", "a full archive where that of --since cannot be used"),
             Option("history", "also each earlier state that the store keeps"),
             Option("no-hash", "do not compute content hashes, by which a restore is proved"),
+            Option(
+                "mark", taking: .init("NAME"), "leave a mark at the state that the archive has"),
             Option(
                 "follow", taking: .init("SECONDS", .number),
                 "an archive of what changed every so many seconds"),
@@ -56,6 +63,9 @@ extension Command {
                 "stratus backup ./store -o notes.archive --only local/notes",
                 "Writes an archive of one zone."),
             Example("stratus backup ./store -o ./archives", "Writes one into a directory."),
+            Example(
+                "stratus backup ./store -o daily.archive --mark daily",
+                "Keeps the state readable that the archive has."),
             Example(
                 "stratus backup ./store -o ./archives --follow 60",
                 "Keeps the archives there no more than a minute behind."),
