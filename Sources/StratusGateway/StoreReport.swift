@@ -116,6 +116,10 @@ extension StoreError.Place {
         ]
         object.append("offset", offset.map(JSONValue.offset))
         object.append("recordName", record.map { .string($0.recordName) })
+        // None has a zone of the public database.
+        let owner = record?.zoneID.ownerName
+        object.append(
+            "user", owner == RecordZone.ID.currentUser ? nil : owner.map(JSONValue.string))
         object.append("zone", record.map { .string($0.zoneID.zoneName) })
         object.append("field", field.map(JSONValue.string))
         object.append("hint", cure.map(JSONValue.string))

@@ -111,6 +111,92 @@ struct RestoreTests {
         #expect(try await top["file"]?.assetValue?.data(limit: 1 << 20) == Data([1, 2, 3]))
     }
 
+    /// A record of which a field is gone since, one has another value and one has come, and one below it
+    /// that has another text.
+    private func changeFields() async throws -> DatabaseSnapshot {
+        try await save("top", "old", file: Data([1, 2, 3]))
+        try await save("below", "old", parent: "top")
+        var record = try await database.record(for: Self.id("top"))
+        record.encryptedValues["secret"] = "old"
+        try await database.save(record)
+        let before = container.snapshot().offset
+        try await save("below", "new", parent: "top")
+        try await save("top", "new", file: Data([9]))
+        record = try await database.record(for: Self.id("top"))
+        record.encryptedValues["secret"] = nil
+        record["more"] = "new"
+        try await database.save(record)
+        return try await container.snapshot(at: .offset(before - 1)).privateDatabase(for: "alice")
+    }
+
+    @Test(arguments: [
+        (RestoreMode.skip, true, [UInt8(9)], true), (.keep, true, [9], true),
+        (.replace, true, [1, 2, 3], true), (.mirror, true, [1, 2, 3], false),
+    ])
+    func `of some fields, too, the mode says what becomes of what is there`(
+        mode: RestoreMode, hasSecret: Bool, file: [UInt8], hasMore: Bool
+    ) async throws {
+        let old = try await changeFields()
+        func bring(dryRun: Bool) async throws -> RestoredRecords {
+            try await database.restore(
+                Self.zone, from: old, records: ["top"], fields: ["file", "secret", "more"],
+                mode: mode, dryRun: dryRun)
+        }
+        let token = try await database.recordZoneChanges(inZoneWith: Self.zone).changeToken
+        let plan = try await bring(dryRun: true)
+        let done = try await bring(dryRun: false)
+        #expect(done == plan && done.replaced == ["top"] && done.kept.isEmpty)
+        let top = try await database.record(for: Self.id("top"))
+        // What is not named stays, and so does what is below.
+        #expect(top["text"] == "new" && (top["more"] != nil) == hasMore)
+        #expect((top.encryptedValues["secret"] == "old") == hasSecret)
+        #expect(try await top["file"]?.assetValue?.data(limit: 1 << 20) == Data(file))
+        #expect(try await texts()["below"] == "new")
+        let changes = try await database.recordZoneChanges(inZoneWith: Self.zone, since: token)
+        #expect(changes.modifications.count == 1)
+        #expect(try await bring(dryRun: false).isEmpty)
+    }
+
+    @Test func `an asset alone comes back, or stays where it was changed since`() async throws {
+        let old = try await changeFields()
+        for mode in [RestoreMode.skip, .keep] {
+            let done = try await database.restore(
+                Self.zone, from: old, records: ["top"], fields: ["file"], mode: mode)
+            #expect(done.isEmpty && done.kept == ["top"])
+        }
+        let done = try await database.restore(
+            Self.zone, from: old, records: ["top"], fields: ["file"], mode: .mirror)
+        #expect(done.replaced == ["top"] && done.unchangedCount == 0)
+        let top = try await database.record(for: Self.id("top"))
+        #expect(try await top["file"]?.assetValue?.data(limit: 1 << 20) == Data([1, 2, 3]))
+        #expect(top["text"] == "new" && top["more"] == "new")
+        #expect(top.encryptedValues["secret"] == nil)
+        let again = try await database.restore(
+            Self.zone, from: old, records: ["top"], fields: ["file"])
+        #expect(again.isEmpty && again.unchangedCount == 1)
+    }
+
+    @Test func `fields are of records that are named, and both must be there`() async throws {
+        let old = try await changeFields()
+        func code(
+            _ names: [String]?, _ fields: [String], to zone: RecordZone.ID? = nil
+        ) async throws -> StoreError.Code? {
+            await #expect(throws: StoreError.self) {
+                try await database.restore(
+                    Self.zone, from: old, to: zone, records: names, fields: fields)
+            }?.code
+        }
+        #expect(try await code(nil, ["file"]) == .invalidArguments)
+        #expect(try await code(["top"], ["file", "fiel"]) == .unknownItem)
+        #expect(try await code(["none"], ["file"]) == .unknownItem)
+        let other = RecordZone.ID(zoneName: "other")
+        #expect(try await code(["top"], ["file"], to: other) == .unknownItem)
+        try await database.deleteRecord(withID: Self.id("top"))
+        #expect(try await code(["top"], ["file"]) == .unknownItem)
+        #expect(try await database.allRecordZones().count == 2)
+        #expect(try await texts() == ["below": "new"])
+    }
+
     @Test func `a record comes back with all below it, and nothing else`() async throws {
         try await save("top", "old")
         try await save("middle", "old", parent: "top")

@@ -129,6 +129,42 @@ import Testing
             try await Self.results("zones @/store --as bob", in: place).contains("4  copy"))
     }
 
+    @Test func `one field of a record comes back, and what is beside it stays`() async throws {
+        let place = try await Self.backedUp()
+        func put(_ fields: String) async throws {
+            _ = try await Self.results("put @/store n1 \(fields) --zone files", in: place)
+        }
+        _ = try await Self.results(
+            "put @/store n1 title=old file:asset=@/tree/a.txt --zone files --type Note", in: place)
+        _ = try await Self.results("mark @/store before", in: place)
+        _ = try await Self.results("backup @/store -o @/notes.archive", in: place)
+        func content(_ field: String) async throws -> String {
+            let run = try await Self.bytes("get @/store n1 \(field) --zone files", in: place)
+            #expect(run.code == .ok)
+            return String(decoding: run.bytes, as: UTF8.self)
+        }
+        for line in [
+            "restore @/notes.archive @/store --zone files",
+            "revert @/store --zone files --at mark:before",
+        ] {
+            try await put("title=new file:asset=@/tree/sub/b.txt")
+            let done = try await Self.results("\(line) --record n1 --field file", in: place)
+            #expect(done.hasPrefix("M  n1\n0 records brought back, 1 replaced"), "\(done)")
+            let file = try await content("file")
+            let title = try await content("title")
+            #expect(file == "one" && title.hasPrefix("new"), "\(file), \(title)")
+            #expect(try await place.run("\(line) --field file").code == .usage)
+            let none = try await place.run("\(line) --record n1 --field none")
+            #expect(none.code == .notFound && none.messages.contains("no field none"))
+        }
+        let alone = try await place.run("restore @/notes.archive @/new --field file")
+        #expect(alone.code == .usage)
+        _ = try await Self.results("delete @/store n1 --zone files", in: place)
+        let gone = try await place.run(
+            "revert @/store --zone files --at mark:before --record n1 --field file")
+        #expect(gone.code == .notFound && gone.messages.contains("comes back whole"))
+    }
+
     @Test func `a part of a store is backed up, and only its zones come back`() async throws {
         let place = try await Self.backedUp()
         _ = try await Self.results("import @/tree @/store --zone other", in: place)
@@ -248,6 +284,39 @@ import Testing
         }
         let alone = try await place.run("backup @/store -o @/archives --full-every 3")
         #expect(alone.code == .usage)
+    }
+
+    @Test func `a mark is left at the state that an archive has, in place of the one before`()
+        async throws
+    {
+        let place = try await Self.backedUp()
+        _ = try await Self.results("mark @/store own", in: place)
+        for name in ["a", "b"] {
+            try place.write(name, "tree/a.txt")
+            _ = try await Self.results("import @/tree @/store --zone files", in: place)
+            _ = try await Self.results(
+                "backup @/store -o @/\(name).archive --mark daily", in: place)
+            let marks = try await Self.results("mark @/store", in: place)
+            #expect(marks.split(separator: "\n").count == 2, "\(marks)")
+            #expect(marks.contains("own") && marks.contains("daily"))
+        }
+        let hash = try await Self.results("hash @/store", in: place)
+        try await Self.change(place)
+        #expect(try await Self.results("hash @/store", in: place) != hash)
+        #expect(try await Self.results("hash @/store --at mark:daily", in: place) == hash)
+        _ = try await Self.results("restore @/b.archive @/restored", in: place)
+        #expect(try await Self.results("hash @/restored", in: place) == hash)
+        try FileManager.default.createDirectory(
+            atPath: place.path + "/archives", withIntermediateDirectories: false)
+        let following = try await place.run("backup @/store -o @/archives --follow 1 --mark daily")
+        #expect(following.code == .usage && following.messages.contains("--follow"))
+        // Beside a service that does not listen there can be none, and it is said.
+        let container = try await Container.open(at: place.path + "/store")
+        let beside = try await place.run("backup @/store -o @/c.archive --mark other")
+        #expect(beside.code == .ok && beside.messages.contains("no mark is left"), "\(beside)")
+        #expect(try await container.marks().map(\.name).sorted() == ["daily", "own"])
+        try await container.close()
+        _ = try await Self.results("backups verify @/c.archive", in: place)
     }
 
     @Test func `archives are forgotten, but none that another one needs`() async throws {

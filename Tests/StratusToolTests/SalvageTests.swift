@@ -33,6 +33,8 @@ private struct SalvageRun {
     private let checkpoint: UInt64
     /// The content hashes of all zones, by database and name.
     private let hashes: [String: String]
+    /// What the newest records have in the fields with assets, as a reader is given it.
+    private let assets: [AssetField: Data]
     private var number = 0
 
     init(seed: UInt64) async throws {
@@ -56,6 +58,87 @@ private struct SalvageRun {
         self.random = random
         model = try await SalvageModel(path)
         hashes = try await Self.hashes(path)
+        let read = try await Self.assets(path)
+        #expect(read.damaged.isEmpty)
+        assets = read.whole
+    }
+
+    /// A field of a version of a record.
+    private struct AssetField: Hashable {
+        /// The user record name of the owner of its database; empty: the public one.
+        var owner: String
+        var zone: String
+        var record: String
+        var field: String
+        var tag: String?
+
+        /// The same of the newest version, whatever that is.
+        var withoutTag: AssetField {
+            var field = self
+            field.tag = nil
+            return field
+        }
+    }
+
+    /// Reads the assets of a store as its callers do; those are damaged that cannot be read.
+    private static func assets(
+        _ path: String
+    ) async throws -> (whole: [AssetField: Data], damaged: Set<AssetField>) {
+        let store = try await Container.openReadOnly(at: path)
+        var whole: [AssetField: Data] = [:]
+        var damaged: Set<AssetField> = []
+        for (owner, database) in try await databases(of: store) {
+            for zone in try await database.allRecordZones() {
+                var cursor: RecordPage.Cursor?
+                repeat {
+                    let page = try await database.records(inZoneWith: zone.zoneID, from: cursor)
+                    for record in page.records {
+                        for key in record.allKeys {
+                            let field = AssetField(
+                                owner: owner, zone: zone.zoneID.zoneName,
+                                record: record.recordID.recordName, field: key,
+                                tag: record.recordChangeTag)
+                            let assets = record[key]?.assets ?? []
+                            if assets.isEmpty { continue }
+                            do throws(StoreError) {
+                                var bytes = Data()
+                                for asset in assets {
+                                    bytes += try await asset.data(limit: 1 << 20)
+                                }
+                                whole[field] = bytes
+                            } catch {
+                                #expect(error.cause == .damaged)
+                                damaged.insert(field)
+                            }
+                        }
+                    }
+                    cursor = page.cursor
+                } while cursor != nil
+            }
+        }
+        try await store.close()
+        return (whole, damaged)
+    }
+
+    /// That the report names the fields whose assets cannot be read, and no others, and that all others
+    /// are what they were. Returns them.
+    private func checkAssets(
+        _ report: SalvageReport, _ target: String, _ context: Comment
+    ) async throws -> Set<AssetField> {
+        let (whole, damaged) = try await Self.assets(target)
+        let said = report.assets.map { place in
+            let owner = place.record?.zoneID.ownerName ?? ""
+            return AssetField(
+                owner: owner == RecordZone.ID.currentUser ? "" : owner,
+                zone: place.record?.zoneID.zoneName ?? "", record: place.record?.recordName ?? "",
+                field: place.field ?? "")
+        }
+        #expect(Set(said) == Set(damaged.map(\.withoutTag)), "\(context): \(report.assets)")
+        for (field, bytes) in whole {
+            // An earlier version has another change tag.
+            if let before = assets[field] { #expect(bytes == before, "\(context): \(field)") }
+        }
+        return Set(said)
     }
 
     private static func hashes(_ path: String) async throws -> [String: String] {
@@ -103,6 +186,12 @@ private struct SalvageRun {
             return
         }
         try await check(report, target, model.lost(file: file, byte: byte), context)
+        let said = try await checkAssets(report, target, context)
+        if file.hasPrefix("chunks-") {
+            let damaged = Set(try await Self.assets(copy).damaged.map(\.withoutTag))
+            #expect(said.isSubset(of: damaged), "\(context): \(report.assets)")
+            #expect(report.losses.isEmpty && report.leftOut.isEmpty, "\(context)")
+        }
     }
 
     /// Makes the manifest unreadable: repairs one copy of the store, and salvages another.
@@ -204,7 +293,8 @@ private struct SalvageRun {
         checkReport(report, lost, tags, context)
         if lost.isEmpty {
             #expect(try await Self.hashes(target) == hashes, "\(context)")
-            #expect(report.isComplete || !report.assets.isEmpty, "\(context): \(report)")
+            let isWhole = report.assets.isEmpty
+            #expect(report.isComplete == isWhole, "\(context): \(report)")
         }
         try await store.close()
     }
@@ -241,6 +331,17 @@ private struct SalvageRun {
             #expect(
                 (rest == nil) == (record?.recordName == nil),
                 "\(context): \(name.record)")
+        }
+    }
+}
+
+extension RecordValue {
+    /// Those of a value that is one, or a list of them.
+    fileprivate var assets: [Asset] {
+        switch self {
+        case .asset(let asset): [asset]
+        case .list(let values): values.compactMap(\.assetValue)
+        default: []
         }
     }
 }

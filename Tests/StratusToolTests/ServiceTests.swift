@@ -129,6 +129,55 @@ import Testing
         }
     }
 
+    @Test func `one field of a record comes back while a service goes on`() async throws {
+        let place = try Place()
+        try await place.importTree()
+        let put = "put @/store n1 --zone files"
+        _ = try await Self.results("\(put) --type Note title=old text=old", in: place)
+        _ = try await Self.results("mark @/store before", in: place)
+        try await Self.serving(place) { container in
+            _ = try await Self.results("backup @/store -o @/notes.archive", in: place)
+            let database = container.privateDatabase(for: "local")
+            let id = Record.ID(recordName: "n1", zoneID: RecordZone.ID(zoneName: "files"))
+            for line in [
+                "restore @/notes.archive @/store --zone files",
+                "revert @/store --zone files --at mark:before",
+            ] {
+                _ = try await Self.results("\(put) title=new text=new", in: place)
+                _ = try await Self.results("\(line) --record n1 --field text", in: place)
+                let record = try await database.record(for: id)
+                #expect(record["title"] == "new" && record["text"] == "old")
+                let none = try await place.run("\(line) --record n1 --field none")
+                #expect(none.code == .notFound, "\(none)")
+            }
+        }
+    }
+
+    @Test func `a service leaves the mark of a backup, at the state that it writes`() async throws {
+        let place = try Place()
+        try await place.importTree()
+        let hash = try await Self.results("hash @/store", in: place)
+        try await Self.serving(place) { container in
+            for name in ["a", "b"] {
+                let done = try await Self.results(
+                    "backup @/store -o @/\(name).archive --mark daily --only local/files",
+                    in: place)
+                #expect(done.contains("/\(name).archive: "), "\(done)")
+                #expect(try await container.marks().map(\.name) == ["daily"])
+            }
+            _ = try await Self.results(
+                "backup @/store -o @/c.archive --mark daily --since @/b.archive",
+                in: place)
+            let shown = try await Self.results("backups show @/b.archive", in: place)
+            #expect(shown.contains("4 records  files"))
+            #expect(try await Self.results("hash @/store --at mark:daily", in: place) == hash)
+            for options in ["-o -", "-o @/x.archive --since @/a.archive --or-full"] {
+                let run = try await place.run("backup @/store \(options) --mark daily")
+                #expect(run.code == .usage, "\(options): \(run)")
+            }
+        }
+    }
+
     @Test func `what the service does not grant is refused`() async throws {
         let place = try Place()
         try await place.importTree()

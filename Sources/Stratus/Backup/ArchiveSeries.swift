@@ -31,6 +31,11 @@ public struct ArchiveSeries: Sendable {
         public var contentHashes = true
         /// How long what the store would forget waits for the next archive.
         public var holding = Duration.seconds(86_400)
+        /// The name of a mark that is left where the newest archive ends, as of
+        /// ``Container/backup(of:to:since:keepingHistory:contentHashes:marking:progress:)``: there is one
+        /// at a time. Marks of that name, and that marks were removed, are no change for which an archive
+        /// is written. Nil: none is left. Where another process writes the store there can be none.
+        public var mark: String?
 
         /// As they are where nothing else is said.
         public init() {}
@@ -59,8 +64,9 @@ public struct ArchiveSeries: Sendable {
     /// Writes what changed since the newest archive; nil where nothing did. Of a container that reads
     /// it is what another process has committed by now.
     ///
-    /// - Throws: ``StoreError`` as ``Container/backup(of:to:since:keepingHistory:contentHashes:progress:)``;
-    ///   the next call tries again.
+    /// - Throws: ``StoreError`` as
+    ///   ``Container/backup(of:to:since:keepingHistory:contentHashes:marking:progress:)``; the next call
+    ///   tries again.
     public nonisolated(nonsending) mutating func next(
         progress: @escaping Container.ReadingProgress = { _, _ in }
     ) async throws(StoreError) -> Archive? {
@@ -78,11 +84,16 @@ public struct ArchiveSeries: Sendable {
         let made = try await answering { () async throws(EngineError) -> Archive? in
             let source = try await container.steadySource()
             if let last {
-                let (hasChanges, end) = try await source.hasChanges(since: last, from: seen)
+                let (hasChanges, end) = try await source.hasChanges(
+                    since: last, from: seen, but: options.mark)
                 seen = end
                 if !hasChanges { return nil }
             }
-            return try await archive(source, progress)
+            guard let mark = options.mark else { return try await archive(source, nil, progress) }
+            return try await container.archiving(marking: mark) {
+                source, mark async throws(EngineError) -> Archive in
+                try await archive(source, mark, progress)
+            }
         }
         hold = next
         if let made {
@@ -134,12 +145,12 @@ public struct ArchiveSeries: Sendable {
     }
 
     private nonisolated(nonsending) func archive(
-        _ source: Container, _ progress: @escaping Container.ReadingProgress
+        _ source: Container, _ mark: Mark?, _ progress: @escaping Container.ReadingProgress
     ) async throws(EngineError) -> Archive {
         if let last, last.information.chainLength < options.chainLimit {
             do throws(EngineError) {
                 return try await source.archive(
-                    of: [], demanded: false, to: path, since: last,
+                    of: [], demanded: false, at: mark, to: path, since: last,
                     keepingHistory: options.keepsHistory, contentHashes: false,
                     progress: progress)
             } catch {
@@ -147,7 +158,7 @@ public struct ArchiveSeries: Sendable {
             }
         }
         return try await source.archive(
-            of: options.parts, demanded: last == nil, to: path, since: nil,
+            of: options.parts, demanded: last == nil, at: mark, to: path, since: nil,
             keepingHistory: options.keepsHistory, contentHashes: options.contentHashes,
             progress: progress)
     }
@@ -206,8 +217,10 @@ extension Container {
     /// goes on from it would have; and where that was found, or the journal ends. The ends of two states
     /// do not tell: behind the last commit groups without entries may lie, which one state counts and
     /// the other does not.
+    ///
+    /// - Parameter mark: the name of marks that are no change, nor is then what removes a mark.
     fileprivate nonisolated(nonsending) func hasChanges(
-        since archive: Archive, from first: UInt64
+        since archive: Archive, from first: UInt64, but mark: String?
     ) async throws(EngineError) -> (Bool, end: UInt64) {
         try await threads.run { [self] in
             let table = archive.last.table
@@ -217,6 +230,7 @@ extension Container {
             while let line = try log.nextLine() {
                 let entry = line.entry
                 guard entry.kind.isEntry else { continue }
+                if let mark, try entry.isOfMark(named: mark) { continue }
                 if zones.map({ foundation.registry.concerns(entry, $0) }) ?? true {
                     return (true, entry.offset.rawValue)
                 }
@@ -241,5 +255,15 @@ extension Container {
             attoseconds / 1_000_000_000_000)
         let end = now.addingReportingOverflow(length.partialValue)
         return length.overflow || end.overflow ? .max : end.partialValue
+    }
+}
+
+extension JournalEntry {
+    /// Whether it makes a mark of that name, or removes any.
+    fileprivate func isOfMark(named name: String) throws(EngineError) -> Bool {
+        if kind == .markRemoval { return true }
+        guard kind == .mark else { return false }
+        guard let mark = withPayload({ try? MarkEntry($0) }) else { throw .damaged(self) }
+        return mark.name == name
     }
 }

@@ -23,8 +23,15 @@ extension Container {
     ///     the last one.
     ///   - contentHashes: whether the archive states the content hash of each zone, by which a restore
     ///     is proved. That takes reading all records once more.
+    ///   - mark: the name of a mark that is left at the very state that the archive has, so that this stays
+    ///     readable in the store, such as to be compared with later ones. Earlier marks of that name
+    ///     are removed once the archive is there; so each kind of backup should have a name of its
+    ///     own. A mark keeps its state until it is removed, and forgets no less: for how long an
+    ///     archive can be gone on from, the deletion policy says. Nil: none is left.
     /// - Throws: ``StoreError`` with `invalidArguments` where `base` is of another store, of another
-    ///   history or of other parts, or would not lie beside what is written, `zoneNotFound` or
+    ///   history or of other parts, or would not lie beside what is written, or where `mark` is empty or
+    ///   longer than 255 bytes, `serviceUnavailable` where no mark could be made, since assets are being
+    ///   collected, `zoneNotFound` or
     ///   `unknownItem` where a part is not there, `changeTokenExpired` with the cause
     ///   `changeToken(.compacted)` where deletions were forgotten since, and with the cause `damaged`
     ///   where something cannot be read. ``StoreError/needsFullBackup`` says where it is `base` that
@@ -32,28 +39,34 @@ extension Container {
     @discardableResult
     public nonisolated(nonsending) func backup(
         of parts: [Archive.Part] = [], to path: String, since base: Archive? = nil,
-        keepingHistory: Bool = false, contentHashes: Bool = true,
+        keepingHistory: Bool = false, contentHashes: Bool = true, marking mark: String? = nil,
         progress: @escaping ReadingProgress = { _, _ in }
     ) async throws(StoreError) -> Archive {
         try await answering { () async throws(EngineError) -> Archive in
-            try await steadySource().archive(
-                of: parts, demanded: !parts.isEmpty, to: path, since: base,
-                keepingHistory: keepingHistory, contentHashes: contentHashes, progress: progress)
+            try await archiving(marking: mark) {
+                source, mark async throws(EngineError) -> Archive in
+                try await source.archive(
+                    of: parts, demanded: !parts.isEmpty, at: mark, to: path, since: base,
+                    keepingHistory: keepingHistory, contentHashes: contentHashes,
+                    progress: progress)
+            }
         }
     }
 
     /// The same of a source that is steady.
     ///
-    /// - Parameter demandsParts: whether they must be there, unless `base` has had them.
+    /// - Parameters:
+    ///   - demandsParts: whether they must be there, unless `base` has had them.
+    ///   - mark: where the archive ends; nil: at the end of the journal.
     nonisolated(nonsending) func archive(
-        of parts: [Archive.Part], demanded demandsParts: Bool, to path: String,
-        since base: Archive?, keepingHistory: Bool, contentHashes: Bool,
+        of parts: [Archive.Part], demanded demandsParts: Bool, at mark: Mark? = nil,
+        to path: String, since base: Archive?, keepingHistory: Bool, contentHashes: Bool,
         progress: @escaping ReadingProgress
     ) async throws(EngineError) -> Archive {
         let system = foundation.storage.fileSystem
         return try await threads.run { [self] in
             let backup = try StoreBackup(
-                of: self, parts, demanded: demandsParts, since: base,
+                of: self, at: mark, parts, demanded: demandsParts, since: base,
                 keepsHistory: keepingHistory, contentHashes, progress)
             let path = backup.path(for: path, on: system)
             let file = try making(path) { () throws(SystemError) in
@@ -79,29 +92,17 @@ extension Container {
     /// ends the backup; without the last bytes what was written is no archive.
     public nonisolated(nonsending) func backup(
         of parts: [Archive.Part] = [], since base: Archive? = nil, keepingHistory: Bool = false,
-        contentHashes: Bool = true,
+        contentHashes: Bool = true, marking mark: String? = nil,
         progress: @escaping ReadingProgress = { _, _ in },
         into write: @escaping @Sendable ([UInt8]) throws -> Void
     ) async throws(StoreError) {
         try await answering { () async throws(EngineError) in
-            let source = try await steadySource()
-            try await source.threads.run {
-                let backup = try StoreBackup(
-                    of: source, parts, demanded: !parts.isEmpty, since: base,
-                    keepsHistory: keepingHistory, contentHashes,
-                    progress)
-                var failure: (any Error)?
-                do {
-                    try backup.write { bytes throws(StorageError) in
-                        do {
-                            try write(bytes)
-                        } catch {
-                            failure = error
-                            throw StorageError(.inputOutput, file: "the archive")
-                        }
-                    }
-                } catch {
-                    throw failure ?? error
+            try await archiving(marking: mark) { source, mark async throws(EngineError) in
+                try await source.threads.run {
+                    let backup = try StoreBackup(
+                        of: source, at: mark, parts, demanded: !parts.isEmpty, since: base,
+                        keepsHistory: keepingHistory, contentHashes, progress)
+                    try backup.write(through: write)
                 }
             }
         }
@@ -224,6 +225,8 @@ private struct StoreBackup {
     private let snapshot: Snapshot
     /// All that is copied and stated is of this one, though the source may be refreshed meanwhile.
     private let state: StoreState
+    /// Behind the last commit that is copied.
+    private let end: JournalOffset
     private let base: Archive?
     private let baseManifest: Manifest?
     /// Nil: everything.
@@ -234,21 +237,22 @@ private struct StoreBackup {
     private let progress: Container.ReadingProgress
 
     init(
-        of source: Container, _ parts: [Archive.Part], demanded demandsParts: Bool,
-        since base: Archive?, keepsHistory: Bool, _ contentHashes: Bool,
-        _ progress: @escaping Container.ReadingProgress
+        of source: Container, at mark: Mark?, _ parts: [Archive.Part],
+        demanded demandsParts: Bool, since base: Archive?, keepsHistory: Bool,
+        _ contentHashes: Bool, _ progress: @escaping Container.ReadingProgress
     ) throws {
         self.source = source
         self.base = base
         self.keepsHistory = keepsHistory
         self.contentHashes = contentHashes
         self.progress = progress
-        snapshot = source.snapshot()
+        snapshot = try source.snapshot(orAt: mark)
         state = snapshot.state
+        end = mark == nil ? state.fold.end : snapshot.end
         var start: SegmentCopier.Place?
         if let base {
             do throws(EngineError) {
-                try Self.check(base.last.table, of: state)
+                try Self.check(base.last.table, of: state.identity, endingAt: end)
             } catch {
                 throw error.needingFullBackup
             }
@@ -259,7 +263,8 @@ private struct StoreBackup {
         }
         let foundation = source.foundation
         var copy = StoreCopy(
-            of: state, from: start, keepsHistory: keepsHistory, try foundation.assets.chunks(),
+            of: state, to: end, from: start, keepsHistory: keepsHistory,
+            try foundation.assets.chunks(),
             foundation.registry, foundation.budget, foundation.options.randomness)
         selection = try Self.selection(parts, of: source, since: base)
         if let selection {
@@ -297,13 +302,12 @@ private struct StoreBackup {
 
     /// That the archive holds an earlier state of this store.
     private static func check(
-        _ table: ArchiveTable, of state: StoreState
+        _ table: ArchiveTable, of identity: StoreIdentity, endingAt end: JournalOffset
     ) throws(EngineError) {
-        let identity = state.identity
         guard table.storeID == identity.idBits else {
             throw .refused(.invalidArguments, "the archive is one of another store")
         }
-        guard table.lineage == identity.lineage, table.end <= state.fold.end.rawValue else {
+        guard table.lineage == identity.lineage, table.end <= end.rawValue else {
             throw .refused(
                 .invalidArguments,
                 "the archive is of a copy of the store that went another way: a full one is needed")
@@ -335,7 +339,7 @@ private struct StoreBackup {
     func path(for path: String, on system: any FileSystem) -> String {
         guard let folder = try? LocalStorage(at: path, .reading, on: system) else { return path }
         let identity = state.identity.storeID.description.prefix(8)
-        let name = "stratus-\(identity)-\(state.fold.end.rawValue)"
+        let name = "stratus-\(identity)-\(end.rawValue)"
         // Two may end there: of another copy of the store, or with other history.
         let taken = (try? folder.list()) ?? []
         var file = name + ".archive"
@@ -347,6 +351,23 @@ private struct StoreBackup {
         return path.hasSuffix("/") ? path + file : path + "/" + file
     }
 
+    /// The same through a function of the caller, whose error ends it.
+    func write(through write: @escaping ([UInt8]) throws -> Void) throws {
+        var failure: (any Error)?
+        do {
+            try self.write { bytes throws(StorageError) in
+                do {
+                    try write(bytes)
+                } catch {
+                    failure = error
+                    throw StorageError(.inputOutput, file: "the archive")
+                }
+            }
+        } catch {
+            throw failure ?? error
+        }
+    }
+
     func write(_ output: @escaping ArchiveWriter.Output) throws(EngineError) {
         let options = source.foundation.options
         let identity = state.identity
@@ -355,7 +376,7 @@ private struct StoreBackup {
                 baseID: base?.last.archiveID, storeID: identity.idBits,
                 lineage: identity.lineage, incarnation: identity.incarnation,
                 keepsHistory: keepsHistory, start: base?.last.table.end ?? 0,
-                end: state.fold.end.rawValue, floor: floor, chain: 0, lastTime: 0,
+                end: end.rawValue, floor: floor, chain: 0, lastTime: 0,
                 made: options.clock.now())
             table.selection = selection?.stated ?? []
             let writer = ArchiveWriter(

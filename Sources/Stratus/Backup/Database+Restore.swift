@@ -69,30 +69,40 @@ extension Database {
     ///   - target: the zone of this database; nil: the one of the same name. It is made where it is
     ///     not there.
     ///   - names: the records that are meant, each with all below it; nil: all.
+    ///   - fields: what of these records is meant, such as an asset, and nothing below them; nil: all
+    ///     of them. Everything else of the records stays as it is, their parents, too.
     ///   - mode: what becomes of what the zone has. With `names`, `mirror` does the same as `replace`.
+    ///     With `fields` it says what becomes of these: with `skip` only those come back that the record
+    ///     has no more; with `keep` no other changes in a record that was changed since; with `replace`
+    ///     all those become what they were that it had; with `mirror` those go that it did not have.
     ///   - dryRun: only says what would be done.
     ///   - progress: as of a save of the records.
     ///   - reading: is told how many records of `source` were read.
     ///   - proving: at last, how many records were read to be compared, where a whole zone was brought
     ///     back.
     /// - Throws: ``StoreError`` with `zoneNotFound` where `source` has no such zone, `unknownItem` where
-    ///   it has no record of one of the names, `serverRecordChanged` where others change the records
-    ///   time and again, `invalidArguments` where a record has another type by now, and whatever a
-    ///   save of the records says.
+    ///   it has no record of one of the names or, with `fields`, the zone has none, or the record had
+    ///   and has no such field, `serverRecordChanged` where others change the records time and again,
+    ///   `invalidArguments` where a record has another type by now, or there are `fields` and no
+    ///   `names`, and whatever a save of the records says.
     @discardableResult
     public nonisolated(nonsending) func restore(
         _ zoneID: RecordZone.ID, from source: DatabaseSnapshot, to target: RecordZone.ID? = nil,
-        records names: [String]? = nil, mode: RestoreMode = .replace, dryRun: Bool = false,
-        progress: UploadProgress? = nil,
+        records names: [String]? = nil, fields: [String]? = nil, mode: RestoreMode = .replace,
+        dryRun: Bool = false, progress: UploadProgress? = nil,
         reading: @escaping Container.RecordProgress = { _, _ in },
         proving: @escaping Container.RecordProgress = { _, _ in }
     ) async throws(StoreError) -> RestoredRecords {
+        if fields != nil, names == nil {
+            throw StoreError(
+                .invalidArguments, "expected the names of records, found only those of fields")
+        }
         let target = target ?? RecordZone.ID(zoneName: zoneID.zoneName)
         return try await bring(
             RestoreOrder(
-                zone: target, mode: names == nil || mode != .mirror ? mode : .replace,
+                zone: target, mode: mode,
                 source: RestoreOrder.Source(
-                    snapshot: source, zone: zoneID, names: names, reading: reading,
+                    snapshot: source, zone: zoneID, names: names, fields: fields, reading: reading,
                     proving: proving)),
             dryRun: dryRun, progress)
     }
@@ -128,8 +138,8 @@ extension Database {
             let plan = try await plan(&order)
             if dryRun { return plan.result }
             if plan.result.isEmpty, !done.isEmpty { return done }
-            let isWhole = order.source?.names == nil
-            let source = isWhole && (order.mode == .mirror || plan.makesZone) ? order.source : nil
+            let isProvable = order.mode == .mirror || plan.makesZone
+            let source = order.isOfWholeZone && isProvable ? order.source : nil
             tries += 1
             do throws(StoreError) {
                 done.add(try await commit(plan, order, from: source, progress))
@@ -217,12 +227,15 @@ extension Database {
         plan.history = plan.makesZone ? order.history : nil
         var there = plan.makesZone ? [:] : try await present(for: order, wanted)
         for record in wanted {
-            let name = record.recordID.recordName
-            try plan.add(
-                record, to: order.zone, beside: there.removeValue(forKey: name), order.mode)
+            let own = there.removeValue(forKey: record.recordID.recordName)
+            if let fields = order.source?.fields {
+                try plan.add(fields, of: record, to: order.zone, beside: own, order.mode)
+            } else {
+                try plan.add(record, to: order.zone, beside: own, order.mode)
+            }
         }
         let gone =
-            if order.mode == .mirror {
+            if order.isOfWholeZone, order.mode == .mirror {
                 // The record of a user stays as long as the user does.
                 there.values.filter { $0.recordType != Record.userRecordType }
             } else {
@@ -241,7 +254,7 @@ extension Database {
         for order: RestoreOrder, _ wanted: [Record]
     ) async throws(StoreError) -> [String: Record] {
         var found: [String: Record] = [:]
-        guard order.mode == .mirror else {
+        guard order.isOfWholeZone, order.mode == .mirror else {
             let ids = (wanted.map(\.recordID.recordName) + order.deleted).map {
                 Record.ID(recordName: $0, zoneID: order.zone)
             }
@@ -278,6 +291,8 @@ private struct RestoreOrder {
         let zone: RecordZone.ID
         /// Of the records that are meant, each with all below it; nil: all.
         let names: [String]?
+        /// What of these records is meant, and nothing below them; nil: all of them.
+        let fields: [String]?
         let reading: Container.RecordProgress
         let proving: Container.RecordProgress
 
@@ -298,6 +313,9 @@ private struct RestoreOrder {
     /// What the zone keeps of its past where it is not there; nil: nothing.
     var history: ZoneHistory?
 
+    /// Whether not only some records are meant.
+    var isOfWholeZone: Bool { source?.names == nil }
+
     /// The records, and the history of the zone if that is meant and there is one for `database`.
     mutating func records(
         for database: Database, withHistory: Bool
@@ -305,7 +323,7 @@ private struct RestoreOrder {
         guard let source else { return wanted ?? [] }
         let total = source.recordCount
         let progress: (Int) -> Void = { source.reading($0, total) }
-        let isSame = source.names == nil && source.zone.zoneName == zone.zoneName
+        let isSame = isOfWholeZone && source.zone.zoneName == zone.zoneName
         if withHistory, isSame, history == nil,
             let past = try source.snapshot.zone(source.zone, for: database, progress)
         {
@@ -313,8 +331,9 @@ private struct RestoreOrder {
         }
         if let wanted { return wanted }
         // Who may see them is not brought back.
-        let records = try source.snapshot.records(in: source.zone, named: source.names, progress)
-            .filter { !$0.isShare }
+        let records = try source.snapshot.records(
+            in: source.zone, named: source.names, alone: source.fields != nil, progress
+        ).filter { !$0.isShare }
         wanted = records
         return records
     }
@@ -360,11 +379,7 @@ private struct RestorePlan {
             result.added.append(name)
             return
         }
-        guard own.recordType == record.recordType else {
-            throw StoreError(
-                .invalidArguments, "the record was of the type \(record.recordType) and is not now"
-            ).with(own.recordID)
-        }
+        try own.checkType(of: record)
         let new = record.copied(over: own)
         if new.changedKeys.isEmpty, !new.changesParent {
             result.unchangedCount += 1
@@ -375,45 +390,27 @@ private struct RestorePlan {
             result.replaced.append(name)
         }
     }
-}
 
-extension Record {
-    /// `other` with the fields and the parent of this record; its edits are what differs.
-    fileprivate func copied(over other: Record) -> Record {
-        var copy = other
-        let zone = other.recordID.zoneID
-        for key in allKeys {
-            let value = self[key]?.inZone(zone)
-            if copy[key] == value { continue }
-            if isEncrypted(key) { copy.encryptedValues[key] = value } else { copy[key] = value }
+    /// The same of some fields.
+    mutating func add(
+        _ fields: [String], of record: Record, to zone: RecordZone.ID, beside own: Record?,
+        _ mode: RestoreMode
+    ) throws(StoreError) {
+        let name = record.recordID.recordName
+        guard let own else {
+            throw StoreError(
+                .unknownItem, "the record is not there: it comes back whole, without fields"
+            ).with(Record.ID(recordName: name, zoneID: zone))
         }
-        for key in other.allKeys where self[key] == nil { copy[key] = nil }
-        let above = parent.map {
-            Reference(
-                recordID: ID(recordName: $0.recordID.recordName, zoneID: zone), action: $0.action)
-        }
-        if copy.parent?.recordID.recordName != above?.recordID.recordName { copy.parent = above }
-        return copy
-    }
-
-    fileprivate func isNewer(than other: Record) -> Bool {
-        guard let own = modificationDate, let other = other.modificationDate else { return true }
-        return own > other
-    }
-}
-
-extension RecordValue {
-    /// The same, with references into another zone.
-    fileprivate func inZone(_ zone: RecordZone.ID) -> RecordValue {
-        switch self {
-        case .reference(let reference):
-            .reference(
-                Reference(
-                    recordID: Record.ID(
-                        recordName: reference.recordID.recordName, zoneID: zone),
-                    action: reference.action))
-        case .list(let values): .list(values.map { $0.inZone(zone) })
-        default: self
+        try own.checkType(of: record)
+        let (new, staysBehind) = try record.copied(fields, over: own, mode)
+        if !new.changedKeys.isEmpty {
+            saved.append(new)
+            result.replaced.append(name)
+        } else if staysBehind {
+            result.kept.append(name)
+        } else {
+            result.unchangedCount += 1
         }
     }
 }
@@ -430,10 +427,10 @@ extension StoreError {
 }
 
 extension DatabaseSnapshot {
-    /// The records of a zone, or those of certain names with all below them. `progress` is told how many
-    /// were read.
+    /// The records of a zone, or those of certain names with all below them unless they are meant alone.
+    /// `progress` is told how many were read.
     fileprivate func records(
-        in zoneID: RecordZone.ID, named names: [String]?, _ progress: (Int) -> Void
+        in zoneID: RecordZone.ID, named names: [String]?, alone: Bool, _ progress: (Int) -> Void
     ) throws(StoreError) -> [Record] {
         guard let names else {
             return try pages(progress) { cursor throws(StoreError) in
@@ -441,7 +438,7 @@ extension DatabaseSnapshot {
             }
         }
         var found: [String: Record] = [:]
-        var next = names
+        var next = alone ? [] : names
         for name in names {
             found[name] = try record(for: Record.ID(recordName: name, zoneID: zoneID))
         }

@@ -165,7 +165,8 @@ package struct StoreVerification: Sendable {
     }
 
     /// Reads the segments of the journal that are to be read; returns whether any of them says where
-    /// chunks lie. `progress` is told how far that is, in bytes.
+    /// chunks lie, or has a record with an asset, whose chunks must lie somewhere. `progress` is told how
+    /// far that is, in bytes.
     private mutating func readJournal(
         of manifest: Manifest, in storage: any Storage, _ registry: ProjectionRegistry,
         _ walk: inout ScrubWalk, progress: (Int) -> Void
@@ -182,7 +183,7 @@ package struct StoreVerification: Sendable {
                 continue
             }
             try verifier.read(segment) { entry, isBehindDamage in
-                hasAssets = hasAssets || entry.kind == .chunks
+                if !hasAssets { hasAssets = entry.kind == .chunks || entry.namesAssets }
                 progress(entry.offset.bytes(since: .zero))
                 return payloads.fault(of: entry, isBehindDamage: isBehindDamage)
             }
@@ -323,6 +324,14 @@ extension StoreVerification.Finding.Severity {
         case .possibleLoss: self = .possibleLoss
         case .tornTail: self = .tornTail
         }
+    }
+}
+
+extension JournalEntry {
+    /// Whether it is a record with an asset, as far as that can be read.
+    fileprivate var namesAssets: Bool {
+        guard kind == .record, let head = try? recordHead().head else { return false }
+        return head.assetBytes != nil
     }
 }
 

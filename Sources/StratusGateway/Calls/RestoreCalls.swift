@@ -4,7 +4,7 @@ internal import Stratus
 // tool.
 
 enum RestoreOrderKey: String {
-    case archive, at, zoneID, toZone, toUser, records, mode, dryRun
+    case archive, at, zoneID, toZone, toUser, records, fields, mode, dryRun
 }
 
 /// What both are asked.
@@ -13,6 +13,7 @@ private struct RestoreOrder: Sendable {
     let zone: RecordZone.ID
     let target: RecordZone.ID?
     let names: [String]?
+    let fields: [String]?
     let mode: RestoreMode?
     let isDryRun: Bool
 
@@ -21,6 +22,7 @@ private struct RestoreOrder: Sendable {
         zone = try keys.required(.zoneID, as: ZoneIDInput.self).id
         target = try keys.optional(.toZone, as: String.self).map { RecordZone.ID(zoneName: $0) }
         names = try keys.optional(.records)
+        fields = try keys.optional(.fields)
         mode = try keys.optional(.mode)
         isDryRun = try keys.optional(.dryRun) ?? false
     }
@@ -36,7 +38,8 @@ private struct RestoreOrder: Sendable {
             case .shared: source.sharedDatabase(asHost: try session.user())
             }
         return try await database.restore(
-            zone, from: held, to: target, records: names, mode: mode ?? usual, dryRun: isDryRun
+            zone, from: held, to: target, records: names, fields: fields, mode: mode ?? usual,
+            dryRun: isDryRun
         ).json
     }
 }

@@ -49,13 +49,14 @@ struct StoreCompact: Call {
 
 /// Writes an archive of the store, or of parts of it, to a file.
 struct StoreBackup: Call {
-    enum Key: String { case path, since, parts, history, hashes }
+    enum Key: String { case path, since, parts, history, hashes, mark }
 
     private let path: String
     private let base: String?
     private let parts: [Archive.Part]
     private let keepsHistory: Bool
     private let contentHashes: Bool
+    private let mark: String?
 
     init(_ keys: JSONKeys<Key>) throws(Mismatch) {
         path = try keys.required(.path)
@@ -63,6 +64,7 @@ struct StoreBackup: Call {
         parts = try keys.optional(.parts, as: [String].self)?.map { Archive.Part(text: $0) } ?? []
         keepsHistory = try keys.optional(.history) ?? false
         contentHashes = try keys.optional(.hashes) ?? true
+        mark = try keys.optional(.mark)
     }
 
     func run(in session: Session) async throws(StoreError) -> JSONObject {
@@ -77,7 +79,7 @@ struct StoreBackup: Call {
         }
         let archive = try await session.container.backup(
             of: parts, to: path, since: since, keepingHistory: keepsHistory,
-            contentHashes: contentHashes)
+            contentHashes: contentHashes, marking: mark)
         return archive.information.json(archive.path)
     }
 }

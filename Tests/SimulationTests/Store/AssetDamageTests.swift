@@ -1,6 +1,8 @@
 import FoundationEssentials
 import Stratus
+import StratusAssets
 import StratusBytes
+import StratusEngine
 import StratusFiles
 import StratusJournal
 import Support
@@ -108,6 +110,63 @@ struct AssetDamageTests {
                 && error.item == .record(id) && error.reason.contains("field file")
             return isRight ? nil : "\(name): \(error)"
         }
+    }
+
+    /// A commit of one entry.
+    private struct Commit: Transaction {
+        let buffer: CommitBuffer
+
+        func draft(
+            _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
+        ) -> Draft? {
+            var draft = Draft(reading)
+            draft.buffer = buffer
+            return draft
+        }
+    }
+
+    /// The kinds of the entries of a store, and the chunks that they say lie somewhere.
+    private static func entries(
+        of container: Container
+    ) throws -> (kinds: Set<EntryKind>, chunks: [ChunkAddress]) {
+        var kinds: Set<EntryKind> = []
+        var chunks: [ChunkAddress] = []
+        var log = container.log()
+        while let entry = try log.nextLine()?.entry {
+            kinds.insert(entry.kind)
+            guard entry.kind == .chunks else { continue }
+            try entry.withPayload { payload in
+                try ChunkEntry.forEach(payload) { address, _ in chunks.append(address) }
+            }
+        }
+        return (kinds, chunks)
+    }
+
+    @Test func `where the journal says of no chunk any more where it lies, each asset is missed`()
+        async throws
+    {
+        let store = sample.copy(seed: 1)
+        let container = try store.open()
+        let chunks = try Self.entries(of: container).chunks
+        var buffer = CommitBuffer()
+        try buffer.add(.reclaimedChunks) { ReclaimedChunksEntry.write(chunks, to: &$0) }
+        _ = try container.engine().commitBlocking(Commit(buffer: buffer))
+        // So long that the entries of chunks lie in segments that are compacted.
+        let database = container.privateDatabase(for: "alice")
+        for number in 0..<400 {
+            let id = Record.ID(recordName: "r\(number)", zoneID: Self.zone)
+            try await database.save(Record(recordType: "Note", recordID: id))
+        }
+        for _ in 0..<3 {
+            try await container.checkpoint()
+            try await container.maintenance.compact()
+        }
+        let kinds = try Self.entries(of: container).kinds
+        #expect(!kinds.contains(.chunks) && kinds.contains(.reclaimedChunks))
+        try await container.close()
+        let found = try Self.findings(store)
+        #expect(Set(found.compactMap(\.record?.recordName)) == Set(contents.keys))
+        #expect(found.allSatisfy { $0.kind == "asset.chunk" && $0.field == "file" })
     }
 
     @Test func `a changed byte of a chunk is found, with record and field, and all else is served`()

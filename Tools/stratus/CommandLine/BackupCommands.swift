@@ -28,6 +28,11 @@ extension Command {
             newest archive of STORE there, and has no content hashes; where there is none to go on \
             from, and after --full-every archives, one is full.
 
+            With --mark a mark of that name is left in STORE at the state that the archive has, which \
+            stays readable with '--at mark:NAME'; earlier marks of the name are removed once the \
+            archive is there. A service that has STORE open makes mark and archive, if its gateway \
+            listens; otherwise there is no mark, with a warning.
+
             'stratus backups' looks into archives, 'stratus restore' brings back what they hold.
             """,
         arguments: [.store],
@@ -40,6 +45,8 @@ extension Command {
             Option("or-full", "a full archive where that of --since cannot be used"),
             Option("history", "also each earlier state that the store keeps"),
             Option("no-hash", "do not compute content hashes, by which a restore is proved"),
+            Option(
+                "mark", taking: .init("NAME"), "leave a mark at the state that the archive has"),
             Option(
                 "follow", taking: .init("SECONDS", .number),
                 "an archive of what changed every so many seconds"),
@@ -56,6 +63,9 @@ extension Command {
                 "stratus backup ./store -o notes.archive --only local/notes",
                 "Writes an archive of one zone."),
             Example("stratus backup ./store -o ./archives", "Writes one into a directory."),
+            Example(
+                "stratus backup ./store -o daily.archive --mark daily",
+                "Keeps the state readable that the archive has."),
             Example(
                 "stratus backup ./store -o ./archives --follow 60",
                 "Keeps the archives there no more than a minute behind."),
@@ -121,6 +131,13 @@ extension Command {
             tags, dates, users and deletions, so that clients of the original go on in it; not \
             with --as-zone or --to-user another one. --dry-run says what would be done. A service \
             that has STORE open does it, if its gateway listens.
+
+            With --field only those fields of the records come back, such as an asset, and nothing \
+            below the records; everything else of them stays as it is. --mode then says what \
+            becomes of these fields: skip brings back only those that are gone; keep also changes \
+            others, unless the record was changed since; replace makes all those what they were \
+            that there were; mirror also removes those that were not there. A record that is not \
+            there comes back whole, without --field.
             """,
         arguments: [.archive, .store],
         options: [
@@ -132,6 +149,7 @@ extension Command {
             Option(
                 "record", taking: .init("NAME"), "only this record and all below it",
                 isRepeatable: true),
+            .field,
             Option(
                 "as-zone", taking: .init("NAME"),
                 "the zone it is brought back to (default: the same)"),
@@ -150,17 +168,20 @@ extension Command {
             Example(
                 "stratus restore store.archive ./store --zone notes --mode skip",
                 "Brings back what was deleted."),
+            Example(
+                "stratus restore store.archive ./store --zone album --record photo-1 --field image",
+                "Brings the image of one record back."),
         ])
 
     static let revert = Command(
         "revert", "bring a zone back from the past of its own store",
         details: """
             Makes a zone, or some of its records with all below them, what they were at an earlier \
-            moment of the same store, in one commit. What of the past there is depends on marks and \
-            retention: 'stratus mark' and 'stratus retention'. --mode is that of 'stratus restore', \
-            but mirror is the default. Nothing is lost: what is replaced can be brought back the \
-            same way, as long as it is kept. A service that has STORE open does it, if its gateway \
-            listens.
+            moment of the same store, in one commit. What of the past there is depends on marks \
+            and retention: 'stratus mark' and 'stratus retention'. --mode and --field are those of \
+            'stratus restore', but mirror is the default: what was not there goes. Nothing is \
+            lost: what is replaced can be brought back the same way, as long as it is kept. A \
+            service that has STORE open does it, if its gateway listens.
             """,
         arguments: [.store],
         options: [
@@ -172,6 +193,7 @@ extension Command {
             Option(
                 "record", taking: .init("NAME"), "only this record and all below it",
                 isRepeatable: true),
+            .field,
             .mode, .dryRun,
         ],
         examples: [
@@ -208,5 +230,8 @@ extension Command.Option {
     static let mode = Self(
         "mode", taking: .init("MODE", .oneOf(["skip", "keep", "replace", "mirror"])),
         "what becomes of what is there")
+    fileprivate static let field = Self(
+        "field", taking: .init("FIELD"), "with --record, only this field of it, such as an asset",
+        isRepeatable: true)
     static let dryRun = Self("dry-run", "only say what would be done")
 }

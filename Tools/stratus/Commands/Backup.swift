@@ -10,27 +10,96 @@ enum Backup {
         for option in ["as", "database"] where invocation.has(option) {
             throw ToolError.usage("backup", "--only names what is backed up, not --\(option)")
         }
-        let container = try await invocation.openStore()
         if let seconds = invocation.number("follow") {
+            if invocation.has("mark") {
+                throw ToolError.usage(
+                    "backup",
+                    "--mark does not go with --follow, which leaves the store to a service")
+            }
+            let container = try await invocation.openStore()
             return try await follow(container, every: seconds, in: target, invocation, output)
         }
         if invocation.has("full-every") {
             throw ToolError.usage("backup", "--full-every goes with --follow")
         }
+        guard invocation.has("mark") else {
+            return try await write(invocation.openStore(), to: target, invocation, output)
+        }
+        return try await writeMarked(to: target, invocation, output)
+    }
+
+    /// Leaves a mark, too: itself, or through the service that has the store open.
+    private static func writeMarked(
+        to target: String?, _ invocation: Invocation, _ output: Output
+    ) async throws -> ExitCode {
+        let container: Container
+        do throws(StoreError) {
+            container = try await invocation.openForWriting()
+        } catch {
+            guard case .locked? = error.cause else { throw error }
+            if let service = try await Service(invocation.argument("STORE")) {
+                return try await write(through: service, to: target, invocation, output)
+            }
+            output.warning(
+                "backup.mark",
+                "no mark is left: another process has the store open, and no gateway of it listens")
+            return try await write(
+                invocation.openStore(), marking: false, to: target, invocation, output)
+        }
+        return try await container.closing {
+            try await write(container, to: target, invocation, output)
+        }
+    }
+
+    private static func write(
+        through service: Service, to target: String?, _ invocation: Invocation, _ output: Output
+    ) async throws -> ExitCode {
+        guard let target else {
+            throw ToolError.usage(
+                "backup", "the service that has the store open writes a file: name it with -o FILE")
+        }
+        if invocation.has("or-full") {
+            throw ToolError.usage(
+                "backup", "--or-full does not go with --mark while a service has the store open")
+        }
+        var body: JSONObject = [
+            "path": .string(invocation.absolutePath(target)),
+            "history": .boolean(invocation.has("history")),
+            "hashes": .boolean(!invocation.has("no-hash")),
+        ]
+        body.append("since", textOf: invocation.value("since").map(invocation.absolutePath))
+        body.append("mark", textOf: invocation.value("mark"))
+        let parts = invocation.allValues("only")
+        if !parts.isEmpty { body.append("parts", .strings(parts)) }
+        let answer = try await service.call("store/backup", body, invocation)
+        let archive = try await Archive.opened(answer.text("file") ?? target)
+        try output.summary(answer, text: archive.text)
+        return .ok
+    }
+
+    /// - Parameter marks: whether a mark is left, if that is asked for.
+    private static func write(
+        _ container: Container, marking marks: Bool = true, to target: String?,
+        _ invocation: Invocation, _ output: Output
+    ) async throws -> ExitCode {
+        let mark = marks ? invocation.value("mark") : nil
         let progress = ReadingProgress("copying", invocation, output)
         defer { progress.finish() }
         guard let path = invocation.value("since") else {
-            return try await write(container, since: nil, to: target, invocation, output, progress)
+            return try await write(
+                container, since: nil, marking: mark, to: target, invocation, output, progress)
         }
         do {
             let base = try await Archive.opened(path)
-            return try await write(container, since: base, to: target, invocation, output, progress)
+            return try await write(
+                container, since: base, marking: mark, to: target, invocation, output, progress)
         } catch {
             // Behind the first bytes of an archive no other one can begin.
             guard invocation.has("or-full"), isOfBase(error), !output.hasBytes else { throw error }
             let reason = ToolError(describing: error)
             output.warning("backup.full", "\(reason.message); the archive is full", file: path)
-            return try await write(container, since: nil, to: target, invocation, output, progress)
+            return try await write(
+                container, since: nil, marking: mark, to: target, invocation, output, progress)
         }
     }
 
@@ -93,22 +162,20 @@ enum Backup {
 
     /// To a file, or where `target` is nil to standard output.
     private static func write(
-        _ container: Container, since base: Archive?, to target: String?,
+        _ container: Container, since base: Archive?, marking mark: String?, to target: String?,
         _ invocation: Invocation, _ output: Output, _ progress: ReadingProgress
     ) async throws -> ExitCode {
         let (history, hashes) = (invocation.has("history"), !invocation.has("no-hash"))
         guard let target else {
             try await container.backup(
                 of: invocation.archiveParts, since: base, keepingHistory: history,
-                contentHashes: hashes,
-                progress: progress.update
+                contentHashes: hashes, marking: mark, progress: progress.update
             ) { try output.bytes($0) }
             return .ok
         }
         let archive = try await container.backup(
             of: invocation.archiveParts, to: target, since: base, keepingHistory: history,
-            contentHashes: hashes,
-            progress: progress.update)
+            contentHashes: hashes, marking: mark, progress: progress.update)
         progress.finish()
         try output.summary(archive.information.json(archive.path), text: archive.text)
         return .ok
@@ -262,7 +329,8 @@ enum Restore {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let archive = try await Archive.opened(invocation.argument("ARCHIVE"))
         if invocation.has("zone") { return try await zone(archive, invocation, output) }
-        for option in ["record", "as-zone", "to-user", "mode"] where invocation.has(option) {
+        for option in ["record", "field", "as-zone", "to-user", "mode"] where invocation.has(option)
+        {
             throw ToolError.usage("restore", "--\(option) goes with --zone")
         }
         guard archive.information.parts.isEmpty else {
@@ -374,6 +442,7 @@ enum Restore {
         var body: JSONObject = ["zoneID": try invocation.zoneObject(in: service.store)]
         let names = invocation.allValues("record")
         if !names.isEmpty { body.append("records", .strings(names)) }
+        if let fields = try invocation.restoredFields { body.append("fields", .strings(fields)) }
         body.append("at", textOf: invocation.value("at"))
         body.append("mode", textOf: invocation.value("mode"))
         body.append("dryRun", .boolean(invocation.has("dry-run")))
@@ -394,7 +463,7 @@ enum Restore {
         return try await database.restore(
             invocation.zoneID(in: container), from: source,
             to: invocation.value("as-zone").map { RecordZone.ID(zoneName: $0) },
-            records: names.isEmpty ? nil : names,
+            records: names.isEmpty ? nil : names, fields: invocation.restoredFields,
             mode: invocation.value("mode").flatMap(RestoreMode.init(rawValue:)) ?? usual,
             dryRun: invocation.has("dry-run"), reading: progress.count,
             proving: progress.proving)
@@ -454,6 +523,20 @@ extension Invocation {
     /// What `--only` names.
     fileprivate var archiveParts: [Archive.Part] {
         allValues("only").map { Archive.Part(text: $0) }
+    }
+}
+
+extension Invocation {
+    /// What of the records that `--record` names is meant; nil: all of them.
+    fileprivate var restoredFields: [String]? {
+        get throws(ToolError) {
+            let fields = allValues("field")
+            if fields.isEmpty { return nil }
+            guard has("record") else {
+                throw .usage("field", "--field goes with --record: name the record, too")
+            }
+            return fields
+        }
     }
 }
 

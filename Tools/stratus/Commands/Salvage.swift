@@ -29,10 +29,12 @@ enum Salvage {
         for place in report.assets {
             let record = place.record.map { Output.escaped($0.recordName) } ?? ""
             let zone = place.record.map { Output.escaped($0.zoneID.zoneName) } ?? ""
+            let owner = place.record?.zoneID.ownerName ?? RecordZone.ID.currentUser
             try output.result(
                 "asset", place.json,
                 text: "lost in part: the asset \(Output.escaped(place.field ?? "")) of the record "
-                    + "\(record) of the zone \(zone)")
+                    + "\(record) of the zone \(zone)"
+                    + (owner == RecordZone.ID.currentUser ? "" : " of \(owner)"))
         }
         for zone in report.zones {
             try output.result(
