@@ -165,10 +165,7 @@ extension Command {
         arguments: [.store],
         options: [
             .zone("the zone", isRequired: true),
-            Option(
-                "at", taking: .init("POINT"),
-                "as it was then: an offset, a date and time, mark:NAME or a change token",
-                isRequired: true),
+            .at(isRequired: true),
             Option(
                 "record", taking: .init("NAME"), "only this record and all below it",
                 isRepeatable: true),

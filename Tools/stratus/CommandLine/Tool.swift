@@ -21,9 +21,10 @@ package struct Tool: Sendable {
     /// Never on the main actor: a command may block its thread.
     @concurrent
     package func run(_ words: [String?], _ surroundings: Surroundings) async -> ExitCode {
-        let invocation: Invocation
+        var invocation: Invocation
         do {
             invocation = try parse(words)
+            invocation.localTime = surroundings.localTime
         } catch {
             var settings = Output.Settings(surroundings)
             settings.isJSON = ArgumentParser.wantsJSON(words.compactMap(\.self))

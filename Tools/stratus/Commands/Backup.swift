@@ -134,7 +134,7 @@ enum Backup {
             try output.result(
                 "archive", information.json(archive.path),
                 text: "\(information.range.upperBound)  \(information.range.lowerBound)  "
-                    + "\(size(information.length))  \(Timestamp.text(information.created))  "
+                    + "\(size(information.length))  \(output.date(information.created))  "
                     + Output.escaped(archive.path))
         }
         for (file, error) in found.refused {
@@ -155,8 +155,8 @@ enum Backup {
             ("file", Output.escaped(archive.path)),
             ("archive", information.archiveID + (information.baseID == nil ? ", full" : "")),
             ("store", information.storeID),
-            ("made", Timestamp.text(information.created)),
-            ("last commit", information.lastCommit.map { Timestamp.text($0) } ?? "none"),
+            ("made", output.date(information.created)),
+            ("last commit", information.lastCommit.map { output.date($0) } ?? "none"),
             ("offsets", "\(information.range.lowerBound) to \(information.range.upperBound)"),
             ("size", size(information.length)),
         ]
@@ -357,7 +357,7 @@ enum Restore {
         var body: JSONObject = ["zoneID": try invocation.zoneObject(in: service.store)]
         let names = invocation.allValues("record")
         if !names.isEmpty { body.append("records", .strings(names)) }
-        body.append("at", textOf: invocation.value("at"))
+        body.append("at", textOf: try invocation.value("at").map { try invocation.pointText($0) })
         body.append("mode", textOf: invocation.value("mode"))
         body.append("dryRun", .boolean(invocation.has("dry-run")))
         return body
