@@ -266,31 +266,34 @@ enum Restore {
         }
         let path = invocation.argument("STORE")
         let isRehearsal = invocation.has("rehearse")
-        for option in ["clone", "dry-run"] where isRehearsal && invocation.has(option) {
+        for option in ["clone", "with-access", "dry-run"]
+        where isRehearsal && invocation.has(option) {
             throw ToolError.usage("restore", "--\(option) does not go with --rehearse")
         }
+        let (isClone, keepsAccess) = (
+            invocation.has("clone"), try invocation.keepsAccess("restore")
+        )
+        var point: PastPoint?
+        if invocation.has("at") {
+            point = try await invocation.point(in: archive.container())
+        }
         if invocation.has("dry-run") {
-            let information = archive.information
-            try output.summary(
-                information.json(archive.path),
-                text: "would make a store of \(archive.text) in \(Output.escaped(path))")
+            let plan = try await archive.restorePlan(
+                to: path, at: point, cloning: isClone, keepingAccess: keepsAccess)
+            try plan.write(path, isClone: isClone, to: output)
             return .ok
         }
         let progress = ReadingProgress(
             isRehearsal ? "rehearsing" : "restoring", invocation, output)
         defer { progress.finish() }
-        var point: PastPoint?
-        if invocation.has("at") {
-            point = try await invocation.point(in: archive.container())
-        }
         let report =
             isRehearsal
             ? try await archive.rehearseRestore(to: path, at: point, progress: progress.update)
             : try await archive.restore(
-                to: path, at: point, cloning: invocation.has("clone"),
-                keepingAccess: try invocation.keepsAccess("restore"), progress: progress.update)
+                to: path, at: point, cloning: isClone, keepingAccess: keepsAccess,
+                progress: progress.update)
         progress.finish()
-        try report.writeAccess(to: output)
+        try report.access.write(to: output)
         let made = report.text(path)
         try output.summary(
             report.json,
@@ -309,7 +312,7 @@ enum Restore {
             to: path, cloning: invocation.has("clone"),
             keepingAccess: try invocation.keepsAccess("copy"), progress: progress.update)
         progress.finish()
-        try report.writeAccess(to: output)
+        try report.access.write(to: output)
         try output.summary(report.json, text: report.text(path))
         return .ok
     }
@@ -331,6 +334,11 @@ enum Restore {
         _ archive: Archive, _ invocation: Invocation, _ output: Output
     ) async throws -> ExitCode {
         if invocation.has("clone") { throw ToolError.usage("restore", "--clone makes a store") }
+        if invocation.has("with-access") {
+            throw ToolError.usage(
+                "restore",
+                "a zone comes back without its shares: --with-access goes with --clone alone")
+        }
         if invocation.has("rehearse") {
             throw ToolError.usage("restore", "with --zone, --dry-run says what would be done")
         }
@@ -469,52 +477,6 @@ extension Invocation {
             throw ToolError.usage(command, "--with-access goes with --clone alone")
         }
         return true
-    }
-}
-
-extension RestoreReport {
-    /// A line for each share and each user with roles.
-    fileprivate func writeAccess(to output: Output) throws {
-        for item in access {
-            var object = JSONObject()
-            object.append("user", .string(item.user))
-            guard let share = item.share else {
-                object.append("roles", .strings(item.roles))
-                try output.result(
-                    "access", object,
-                    text:
-                        "roles  \(Output.escaped(item.user))  \(item.roles.joined(separator: ", "))"
-                )
-                continue
-            }
-            object.append("zone", .string(share.zoneID.zoneName))
-            object.append("share", .string(share.recordName))
-            object.append("publicPermission", .string("\(item.publicPermission)"))
-            object.append("participants", .strings(item.participants))
-            let others =
-                (item.publicPermission == .none ? [] : ["anyone with the link"]) + item.participants
-            try output.result(
-                "access", object,
-                text: "share  \(Output.escaped(share.zoneID.zoneName))  "
-                    + "\(Output.escaped(share.recordName))  \(Output.escaped(item.user))  "
-                    + Output.escaped(others.joined(separator: ", ")))
-        }
-    }
-
-    fileprivate var json: JSONObject {
-        [
-            "storeID": .string(storeID), "offset": .offset(offset), "zones": .integer(zoneCount),
-            "records": .integer(recordCount), "proved": .boolean(isProved),
-            "seconds": .double(seconds),
-        ]
-    }
-
-    fileprivate var seconds: Double { duration / .seconds(1) }
-
-    fileprivate func text(_ path: String) -> String {
-        "\(Output.escaped(path)): \(Quantities.count(recordCount, "record")) in "
-            + "\(Quantities.count(zoneCount, "zone")), as of offset \(offset)"
-            + (isProved ? "; proved by content hashes" : "")
     }
 }
 
