@@ -64,6 +64,9 @@ package struct Tool: Sendable {
             if error is StoreError, told.isOfStore, told.file == nil {
                 told.file = invocation.optionalArgument("STORE")
             }
+            if told.id == ToolError.noStore, let path = invocation.optionalArgument("STORE") {
+                told = .file(path, insteadOfStore: told)
+            }
             output.report(told)
             return told.code
         }

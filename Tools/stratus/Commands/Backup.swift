@@ -128,7 +128,9 @@ enum Backup {
     private static func list(_ path: String, _ output: Output) async throws -> ExitCode {
         try output.header(
             schema: "stratus.backups/1", columns: "end  start  size  made  file")
-        let found = try await Archive.list(in: path)
+        let found = try await Archive.naming(folder: path) { () async throws(StoreError) in
+            try await Archive.list(in: path)
+        }
         for archive in found.archives {
             let information = archive.information
             try output.result(
@@ -227,11 +229,12 @@ extension Backup {
     ) async throws -> ExitCode {
         func count(_ name: String) -> Int { Int(clamping: invocation.number("keep-\(name)") ?? 0) }
         let isDryRun = invocation.has("dry-run")
-        let done = try await Archive.forget(
-            in: path,
-            keeping: ArchiveRetention(
-                last: count("last"), daily: count("daily"), weekly: count("weekly"),
-                monthly: count("monthly")), dryRun: isDryRun)
+        let policy = ArchiveRetention(
+            last: count("last"), daily: count("daily"), weekly: count("weekly"),
+            monthly: count("monthly"))
+        let done = try await Archive.naming(folder: path) { () async throws(StoreError) in
+            try await Archive.forget(in: path, keeping: policy, dryRun: isDryRun)
+        }
         try output.header(schema: "stratus.forget/1")
         for (word, sign, files) in [("forgotten", "-", done.forgotten), ("kept", "=", done.kept)] {
             for file in files {
@@ -319,11 +322,14 @@ enum Restore {
 
     static func revert(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let done = try await invocation.changing { container in
-            let source = invocation.database(of: try await invocation.snapshot(of: container))
-            return try await bring(source, to: container, .mirror, invocation)
+            let snapshot = try await invocation.snapshot(of: container)
+            try invocation.demandZone(in: snapshot, of: container)
+            return try await bring(
+                invocation.database(of: snapshot), to: container, .mirror, invocation)
         } through: { service in
             // So that what is wrong with it is said as of any other command.
-            _ = try await invocation.point(in: service.store)
+            let snapshot = try await invocation.snapshot(of: service.store)
+            try invocation.demandZone(in: snapshot, of: service.store)
             let body = try order(invocation, service)
             return try await RestoredRecords(answer: service.call("store/revert", body, invocation))
         }
@@ -344,6 +350,7 @@ enum Restore {
         }
         let old = try await archive.container()
         let snapshot = try await invocation.snapshot(of: old)
+        try invocation.demandZone(in: snapshot, of: old)
         let done = try await invocation.changing { container in
             try await bring(
                 invocation.database(of: snapshot), to: container, .replace, invocation)
@@ -448,16 +455,6 @@ extension Invocation {
 }
 
 extension Archive {
-    /// Whatever is wrong with it is said of the archive, not of a store.
-    fileprivate static func opened(_ path: String) async throws -> Archive {
-        do {
-            return try await open(at: path)
-        } catch {
-            guard error.code == .badContainer else { throw error }
-            throw ToolError(.noStore, id: ToolError.noArchive, "there is no archive \(path)")
-        }
-    }
-
     /// For people.
     fileprivate var text: String {
         let information = information
@@ -478,8 +475,4 @@ extension Invocation {
         }
         return true
     }
-}
-
-extension ToolError {
-    fileprivate static let noArchive = "backup.none"
 }

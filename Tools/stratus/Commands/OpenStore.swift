@@ -189,7 +189,7 @@ extension ToolError {
         case (_, .damaged): (.damaged, error.place.map { "damage." + $0.kind } ?? "damage")
         case (_, .notPermitted): (.permission, "store.permission")
         case (.invalidArguments, .inputOutput): (.exists, "system.exists")
-        case (.badContainer, _): (.noStore, "store.none")
+        case (.badContainer, _): (.noStore, noStore)
         case (.unknownItem, _): (.notFound, "record.none")
         case (.zoneNotFound, _): (.notFound, "zone.none")
         case (.assetFileNotFound, _): (.notFound, "asset.file")
