@@ -54,9 +54,10 @@ package struct Tool: Sendable {
                     .internal, id: "tool.no-handler",
                     "\(invocation.command.name) is declared, but not built in")
             }
+            invocation.openings.report(to: output)
             let code = try await handler(invocation, output)
             try output.flush()
-            return code
+            return code == .ok && invocation.openings.foundPossibleLoss ? .possibleLoss : code
         } catch is Output.Closed {
             return .brokenPipe
         } catch {

@@ -42,9 +42,7 @@ struct Difference {
         if ToolError.isFile(path) {
             return try await Archive.opened(path).container(memoryLimit: memory)
         }
-        return try await Container.openReadOnly(
-            at: path, on: LinuxFileSystem(), refusingPossibleLoss: invocation.has("strict"),
-            memoryLimit: memory)
+        return try await invocation.openStore(at: path, memoryLimit: memory)
     }
 
     private mutating func write() async throws {
