@@ -233,7 +233,7 @@ private struct StoreBackup {
         var start: SegmentCopier.Place?
         if let base {
             do throws(EngineError) {
-                try Self.check(base.last.table, of: state)
+                try Self.check(base, of: state)
             } catch {
                 throw error.needingFullBackup
             }
@@ -281,17 +281,19 @@ private struct StoreBackup {
     }
 
     /// That the archive holds an earlier state of this store.
-    private static func check(
-        _ table: ArchiveTable, of state: StoreState
-    ) throws(EngineError) {
-        let identity = state.identity
+    private static func check(_ base: Archive, of state: StoreState) throws(EngineError) {
+        let (table, identity) = (base.last.table, state.identity)
         guard table.storeID == identity.idBits else {
-            throw .refused(.invalidArguments, "the archive is one of another store")
+            throw .refused(
+                .invalidArguments,
+                "expected an archive of the store \(identity.storeID), but \(base.path) is one of "
+                    + "another store, \(base.information.storeID)")
         }
         guard table.lineage == identity.lineage, table.end <= state.fold.end.rawValue else {
             throw .refused(
                 .invalidArguments,
-                "the archive is of a copy of the store that went another way: a full one is needed")
+                "the archive \(base.path) is of a copy of the store \(identity.storeID) that went "
+                    + "another way: a full one is needed")
         }
     }
 
