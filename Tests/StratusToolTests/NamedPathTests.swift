@@ -51,6 +51,13 @@ import Testing
         #expect(run.messages.contains(words), "\(line): \(run.messages)")
     }
 
+    @Test(arguments: ["backup @/store -o @/no/x.archive", "copy @/store @/no/x"])
+    func `a directory that is missing is told as that`(line: String) async throws {
+        let run = try await place.run(line)
+        #expect(run.code == .notFound, "\(run.messages)")
+        #expect(run.messages.contains("there is no directory for it: "), "\(run.messages)")
+    }
+
     @Test func `a restore of a store does not take a file for one that is in its way`()
         async throws
     {

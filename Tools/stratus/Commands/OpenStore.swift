@@ -202,6 +202,7 @@ extension ToolError {
         case (_, .notPermitted): (.permission, "store.permission")
         case (.invalidArguments, .inputOutput): (.exists, "system.exists")
         case (.badContainer, _): (.noStore, noStore)
+        case (.unknownItem, .inputOutput): (.notFound, "system.not-found")
         case (.unknownItem, _): (.notFound, "record.none")
         case (.zoneNotFound, _): (.notFound, "zone.none")
         case (.assetFileNotFound, _): (.notFound, "asset.file")
