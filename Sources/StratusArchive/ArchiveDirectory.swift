@@ -29,6 +29,12 @@ package struct ArchiveDirectory {
 
     package init(_ folder: LocalStorage) { self.folder = folder }
 
+    /// Whether the file at `path` begins as an archive does.
+    package static func isArchive(at path: String, on system: any FileSystem) -> Bool {
+        let file = try? SourceFile(FilePlace(path), on: system)
+        return (try? file?.bytes(limit: ArchiveHead.magic.count)) == ArchiveHead.magic
+    }
+
     /// Opens the directory at `path`.
     package init(at path: String, on system: any FileSystem) throws(StorageError) {
         self.init(

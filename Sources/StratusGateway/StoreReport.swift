@@ -100,17 +100,33 @@ extension StoreVerification {
 }
 
 extension StoreVerification.Finding {
-    /// What was found, what it means, and what heals it.
+    /// What was found, what it means, and the next command.
     package var json: JSONObject {
-        var object = place.json
+        var object = place.json(hint: hint)
         object.append("severity", .string(severity.rawValue))
         return object
+    }
+
+    /// The next command.
+    package var hint: String {
+        switch severity {
+        case .tornTail: "'stratus checkpoint STORE' ends the journal there"
+        case .possibleLoss:
+            "'stratus diff ARCHIVE STORE' shows what an archive has of it, 'stratus checkpoint STORE' "
+                + "ends the journal there"
+        case .damage:
+            place.cure
+                ?? "'stratus restore ARCHIVE NEW' makes the store anew, 'stratus salvage STORE NEW' "
+                + "one of what is whole"
+        }
     }
 }
 
 extension StoreError.Place {
     /// What is wrong where, and what heals it.
-    package var json: JSONObject {
+    package var json: JSONObject { json(hint: cure) }
+
+    fileprivate func json(hint: String?) -> JSONObject {
         var object: JSONObject = [
             "id": .string(kind), "file": .string(file), "byte": .integer(byte),
         ]
@@ -122,11 +138,11 @@ extension StoreError.Place {
             "user", owner == RecordZone.ID.currentUser ? nil : owner.map(JSONValue.string))
         object.append("zone", record.map { .string($0.zoneID.zoneName) })
         object.append("field", field.map(JSONValue.string))
-        object.append("hint", cure.map(JSONValue.string))
+        object.append("hint", hint.map(JSONValue.string))
         return object
     }
 
-    package var cure: String? {
+    fileprivate var cure: String? {
         StoreVerification.canBeMadeAnew(self) ? "'stratus reindex STORE' heals it" : nil
     }
 }

@@ -519,7 +519,14 @@ import Testing
         #expect(other.code == .ok)
         _ = try await Self.results("backup @/store -o @/own.archive", in: place)
         let since = "backup @/other -o @/other.archive --since @/own.archive"
-        #expect(try await place.run(since).code == .usage)
+        let refused = try await place.run(since)
+        #expect(
+            refused.code == .usage && refused.messages.contains("/own.archive is one of another"))
+        for store in ["store", "other"] {
+            let info = try await Self.results("info @/\(store)", in: place)
+            let id = try #require(info.firstMatch(of: /id +([0-9a-f]{32})\n/)?.1)
+            #expect(refused.messages.contains(id), "\(refused.messages)")
+        }
         let full = try await place.run("\(since) --or-full")
         #expect(full.code == .ok && full.messages.contains("the archive is full"))
     }

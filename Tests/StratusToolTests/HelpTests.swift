@@ -80,7 +80,8 @@ struct HelpTests {
         let published: [(Int32, String)] = [
             (0, "done"), (1, "differences or damage found"),
             (2, "the command line is not understood"),
-            (3, "done in part: some items were skipped"), (10, "no store there"),
+            (3, "done in part: some items were skipped"),
+            (4, "done, but the last writes to the store may be lost"), (10, "no store there"),
             (11, "another writer holds the store"), (12, "the store has a newer format"),
             (13, "the store is damaged and cannot be opened"),
             (14, "no such zone, record, field, offset, token or path"),

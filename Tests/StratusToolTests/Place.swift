@@ -28,14 +28,24 @@ final class Place {
     }
 
     /// Runs a command; `@` stands for the folder.
-    func run(_ line: String, json: Bool = false) async throws -> (
+    ///
+    /// - Parameter localTime: that of a terminal on which the results are shown; nil: on none.
+    func run(
+        _ line: String, json: Bool = false, onTerminalIn localTime: LocalTime? = nil
+    ) async throws -> (
         code: ExitCode, results: String, messages: String
     ) {
         let capture = Capture()
         let words = line.replacing("@", with: path).split(separator: " ").map(String.init)
-        let invocation = try ArgumentParser.parse(words, .stratus)
+        var invocation = try ArgumentParser.parse(words, .stratus)
+        invocation.localTime = localTime ?? .utc
         let code = await Tool.stratus.perform(
-            invocation, capture.output { $0.isJSON = json })
+            invocation,
+            capture.output {
+                $0.isJSON = json
+                $0.resultsAreOnTerminal = localTime != nil
+                $0.localTime = localTime ?? .utc
+            })
         if let path = invocation.outputPath, code == .ok {
             try Data(capture.bytes).write(to: URL(filePath: path))
         }

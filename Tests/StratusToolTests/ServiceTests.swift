@@ -39,6 +39,16 @@ import Testing
         return run.results
     }
 
+    @Test func `who has a zone is said before the service is asked for it`() async throws {
+        let place = try Place()
+        try await Self.serving(place) { container in
+            try await container.privateDatabase(for: "alice").save(RecordZone(zoneName: "notes"))
+            try await container.mark("here")
+            let run = try await place.run("revert @/store --zone notes --at mark:here")
+            #expect(run.code == .notFound && run.messages.contains("--as alice"), "\(run.messages)")
+        }
+    }
+
     @Test func `records are put and deleted, and the service sees it at once`() async throws {
         let place = try Place()
         try await Self.serving(place) { container in

@@ -19,14 +19,19 @@ package final class ToolProcess: Sendable {
     }
 
     /// Starts the tool, or another program, that was built with the tests.
-    package init(_ arguments: [String] = [], program name: String = "stratus") throws {
+    ///
+    /// - Parameter environment: what it has beside the environment of the tests, or instead.
+    package init(
+        _ arguments: [String] = [], program name: String = "stratus",
+        environment: [String: String] = [:]
+    ) throws {
         let program = try Self.program(name)
         // Of two that are started at once neither gets an end of the other's pipes.
         let (process, input, output) = try Self.starting.withLock { _ in
             let (input, output) = (try Self.makePipe(), try Self.makePipe())
             defer { for end in [input.read, output.write] { _ = close(end) } }
             let process = try Self.spawn(
-                program, arguments, input: input.read, output: output.write)
+                program, arguments, environment, input: input.read, output: output.write)
             return (process, input.write, output.read)
         }
         self.process = process
@@ -47,7 +52,8 @@ package final class ToolProcess: Sendable {
     // Safe: the structure is initialised first and destroyed last, and every string ends with a zero
     // and outlives the call.
     private static func spawn(
-        _ program: String, _ arguments: [String], input: Int32, output: Int32
+        _ program: String, _ arguments: [String], _ environment: [String: String], input: Int32,
+        output: Int32
     ) throws -> pid_t {
         var actions = unsafe posix_spawn_file_actions_t()
         var process: pid_t = 0
@@ -55,7 +61,8 @@ package final class ToolProcess: Sendable {
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
         unsafe posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
         unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
-        let environment = ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }
+        let environment = ProcessInfo.processInfo.environment
+            .merging(environment) { _, given in given }.map { "\($0.key)=\($0.value)" }
         let result = unsafe withStrings([program] + arguments) { words in
             unsafe withStrings(environment) { environment in
                 unsafe posix_spawn(&process, program, &actions, nil, words, environment)

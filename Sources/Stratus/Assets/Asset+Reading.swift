@@ -254,6 +254,8 @@ extension StoreError {
             case .exists: StoreError(.invalidArguments, "something of that name is there already")
             case .outsideBounds: .outsideBounds
             case .insideStore: .insideStore
+            case .notFound, .notDirectory:
+                StoreError(.unknownItem, "there is no directory for it")
             default: StoreError(.internalError, "the file cannot be written")
             }
         cause = .inputOutput("\(path) (\(error))")

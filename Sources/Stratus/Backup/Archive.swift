@@ -129,6 +129,13 @@ public struct Archive: Sendable {
         }
     }
 
+    /// Whether the file at `path` begins as an archive does.
+    package static func isArchive(
+        at path: String, on system: any FileSystem = LinuxFileSystem()
+    ) -> Bool {
+        ArchiveDirectory.isArchive(at: path, on: system)
+    }
+
     init(
         _ path: String, on system: any FileSystem,
         scratch: String = StoreVerification.scratchDirectory

@@ -252,7 +252,7 @@ private struct StoreBackup {
         var start: SegmentCopier.Place?
         if let base {
             do throws(EngineError) {
-                try Self.check(base.last.table, of: state.identity, endingAt: end)
+                try Self.check(base, of: state.identity, endingAt: end)
             } catch {
                 throw error.needingFullBackup
             }
@@ -302,15 +302,20 @@ private struct StoreBackup {
 
     /// That the archive holds an earlier state of this store.
     private static func check(
-        _ table: ArchiveTable, of identity: StoreIdentity, endingAt end: JournalOffset
+        _ base: Archive, of identity: StoreIdentity, endingAt end: JournalOffset
     ) throws(EngineError) {
+        let table = base.last.table
         guard table.storeID == identity.idBits else {
-            throw .refused(.invalidArguments, "the archive is one of another store")
+            throw .refused(
+                .invalidArguments,
+                "expected an archive of the store \(identity.storeID), but \(base.path) is one of "
+                    + "another store, \(base.information.storeID)")
         }
         guard table.lineage == identity.lineage, table.end <= end.rawValue else {
             throw .refused(
                 .invalidArguments,
-                "the archive is of a copy of the store that went another way: a full one is needed")
+                "the archive \(base.path) is of a copy of the store \(identity.storeID) that went "
+                    + "another way: a full one is needed")
         }
     }
 

@@ -82,6 +82,21 @@ extension Archive {
         }
     }
 
+    /// What ``restore(to:at:cloning:keepingAccess:progress:)`` would make. That the archive is whole is
+    /// not proved.
+    ///
+    /// - Throws: ``StoreError`` as the restore, also where the directory could not be made.
+    package nonisolated(nonsending) func restorePlan(
+        to path: String, at point: PastPoint? = nil, cloning: Bool = false,
+        keepingAccess: Bool = false
+    ) async throws(StoreError) -> StoreRestorePlan {
+        let restoration = try await restoration(
+            at: point, StoreRestoration.Kind(cloning: cloning, keepingAccess), { _, _ in })
+        return try await answering { () async throws(EngineError) -> StoreRestorePlan in
+            try await restoration.plan(path, on: storage.fileSystem)
+        }
+    }
+
     private nonisolated(nonsending) func restoration(
         at point: PastPoint?, _ kind: StoreRestoration.Kind, _ telling: StoreRestoration.Telling
     ) async throws(StoreError) -> StoreRestoration {
@@ -184,17 +199,40 @@ private struct StoreRestoration: Sendable {
         }
     }
 
-    /// Makes the store beside `path` and gives it to `end`, which places or deletes it.
-    private nonisolated(nonsending) func make(
-        _ path: String, on system: any FileSystem,
-        _ end: @escaping @Sendable (FreshDirectory) throws -> Void
-    ) async throws(EngineError) -> RestoreReport {
+    /// What would be made, where it can be.
+    nonisolated(nonsending) func plan(
+        _ path: String, on system: any FileSystem
+    ) async throws(EngineError) -> StoreRestorePlan {
+        try checkSource()
+        return try await source.threads.run { [self] in
+            try making(path) { () throws(SystemError) in
+                try FreshDirectory.check(path, on: system)
+            }
+            let keepsAccess =
+                if case .clone(let keepsAccess) = kind { keepsAccess } else { true }
+            return try StoreRestorePlan(
+                of: source, to: min(snapshot.end, snapshot.state.fold.end).rawValue,
+                snapshot.reading(),
+                zones: source.zoneSummary(at: snapshot, contentHashes: false),
+                keepsAccess: keepsAccess)
+        }
+    }
+
+    private func checkSource() throws(EngineError) {
         guard source.foundation.selection == nil else {
             throw .refused(
                 .invalidArguments,
                 "the archive has some zones of a store, and no store can be made of it: bring its "
                     + "zones back into one")
         }
+    }
+
+    /// Makes the store beside `path` and gives it to `end`, which places or deletes it.
+    private nonisolated(nonsending) func make(
+        _ path: String, on system: any FileSystem,
+        _ end: @escaping @Sendable (FreshDirectory) throws -> Void
+    ) async throws(EngineError) -> RestoreReport {
+        try checkSource()
         let start = Clock.monotonicNanoseconds
         return try await FreshDirectory.filled(path, on: system, source.threads) {
             directory async throws(EngineError) in

@@ -22,8 +22,7 @@ extension Container {
     /// All that is shared, by the numbers of the shares, and then the users with roles.
     nonisolated(nonsending) func restoredAccess() async throws(EngineError) -> [RestoredAccess] {
         try await threads.run { [self] in
-            let reading = reading.waiting
-            return try reading.sharedAccess() + reading.roleAccess()
+            try reading.waiting.access()
         }
     }
 
@@ -63,6 +62,9 @@ extension Container {
 }
 
 extension StoreReading {
+    /// The same of one state.
+    func access() throws(EngineError) -> [RestoredAccess] { try sharedAccess() + roleAccess() }
+
     fileprivate func sharedAccess() throws(EngineError) -> [RestoredAccess] {
         var numbers: [UInt32] = []
         try scan(KeySpace.shares.range()) { key, _ in

@@ -31,6 +31,17 @@ package struct Clock: Sendable {
         unsafe clock_gettime(CLOCK_MONOTONIC, &time)
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
+
+    /// How far the local time is ahead of UTC at a moment, in seconds: by TZ in the environment, or
+    /// else by the time zone of the system; 0 where the calendar does not reach.
+    package static func localOffset(secondsSince1970 seconds: Int) -> Int {
+        var moment = time_t(seconds)
+        // Safe: all of it is zero, its pointer too.
+        var parts = unsafe tm()
+        // Safe: the call reads the one and fills the other, and both outlive it.
+        guard unsafe localtime_r(&moment, &parts) != nil else { return 0 }
+        return unsafe parts.tm_gmtoff
+    }
 }
 
 /// Where salts and identifiers come from.

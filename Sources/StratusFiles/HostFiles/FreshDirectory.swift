@@ -11,11 +11,8 @@ package final class FreshDirectory: Sendable {
     /// Makes a directory that is to be named `path`, which must not exist, now nor when it is placed.
     /// Fails where it would lie in a store.
     package init(_ path: String, on system: any FileSystem) throws(SystemError) {
-        let path = path.last == "/" ? String(path.dropLast()) : path
-        let end = try FileBounds.anywhere.end(
-            of: Array(path.utf8), followsLast: false, on: system)
-        if try end.folder.isStore { throw SystemError(.insideStore, in: "mkdir") }
-        if (try? end.folder.status(end.name)) != nil { throw SystemError(.exists, in: "mkdir") }
+        let path = Self.withoutSlash(path)
+        let end = try Self.end(of: path, on: system)
         // What was opened by its path alone cannot be synced.
         folder = try end.folder.folder([UInt8(ascii: ".")])
         name = end.name
@@ -23,6 +20,25 @@ package final class FreshDirectory: Sendable {
         temporaryName = name + Array(suffix.utf8)
         temporaryPath = path + suffix
         try folder.makeFolder(temporaryName)
+    }
+
+    /// Fails where no directory could be made that is to be named `path`.
+    package static func check(_ path: String, on system: any FileSystem) throws(SystemError) {
+        _ = try end(of: withoutSlash(path), on: system)
+    }
+
+    private static func withoutSlash(_ path: String) -> String {
+        path.last == "/" ? String(path.dropLast()) : path
+    }
+
+    private static func end(
+        of path: String, on system: any FileSystem
+    ) throws(SystemError) -> PathEnd {
+        let end = try FileBounds.anywhere.end(
+            of: Array(path.utf8), followsLast: false, on: system)
+        if try end.folder.isStore { throw SystemError(.insideStore, in: "mkdir") }
+        if (try? end.folder.status(end.name)) != nil { throw SystemError(.exists, in: "mkdir") }
+        return end
     }
 
     /// Gives the directory its name, durably; fails with `.exists` where that is taken.

@@ -199,7 +199,7 @@ extension StorageError {
         let kind: Kind =
             switch error.code {
             case .exists: .exists
-            case .notFound: .notFound
+            case .notFound, .notDirectory: .notFound
             case .noSpace: .noSpace
             case .permission, .outsideBounds, .insideStore: .permission
             case .tooManyFiles: .tooManyFiles

@@ -118,7 +118,9 @@ extension Command {
             to the archive stay good, later ones are refused. With --clone it becomes another \
             store, of which no token of the original is good: for a copy that is used beside it. \
             Its shares are ended and its roles taken back, unless --with-access keeps them. \
-            Each share and role that comes back is listed. \
+            Each share and role that comes back is listed. --dry-run lists the zones and users of the \
+            store that would be made, and each access that would come back or end, and says whether \
+            the directory could be made. \
             --at chooses an earlier state of an archive with history. --rehearse makes the store \
             beside STORE, proves it, reads every byte of it, says how long a restore takes, and \
             deletes it.
@@ -160,6 +162,9 @@ extension Command {
         examples: [
             Example("stratus restore store.archive ./restored", "Makes the store anew."),
             Example(
+                "stratus restore store.archive ./planned --clone --dry-run",
+                "Says what another store made of it would have."),
+            Example(
                 "stratus restore store.archive ./rehearsed --rehearse",
                 "Proves that the store can be made anew, and how fast."),
             Example(
@@ -186,10 +191,7 @@ extension Command {
         arguments: [.store],
         options: [
             .zone("the zone", isRequired: true),
-            Option(
-                "at", taking: .init("POINT"),
-                "as it was then: an offset, a date and time, mark:NAME or a change token",
-                isRequired: true),
+            .at(isRequired: true),
             Option(
                 "record", taking: .init("NAME"), "only this record and all below it",
                 isRepeatable: true),

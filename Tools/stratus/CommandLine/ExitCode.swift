@@ -5,6 +5,8 @@ package enum ExitCode: Hashable, Sendable {
     case differences
     case usage
     case partial
+    /// Done, on a store whose opening reported possible loss.
+    case possibleLoss
     case noStore
     case locked
     case newerFormat
@@ -28,6 +30,7 @@ package enum ExitCode: Hashable, Sendable {
         case .differences: 1
         case .usage: 2
         case .partial: 3
+        case .possibleLoss: 4
         case .noStore: 10
         case .locked: 11
         case .newerFormat: 12
@@ -49,6 +52,7 @@ package enum ExitCode: Hashable, Sendable {
         case .differences: "differences or damage found"
         case .usage: "the command line is not understood"
         case .partial: "done in part: some items were skipped"
+        case .possibleLoss: "done, but the last writes to the store may be lost"
         case .noStore: "no store there"
         case .locked: "another writer holds the store"
         case .newerFormat: "the store has a newer format"
@@ -66,7 +70,8 @@ package enum ExitCode: Hashable, Sendable {
 
     /// All but the signals.
     package static let published: [ExitCode] = [
-        .ok, .differences, .usage, .partial, .noStore, .locked, .newerFormat, .damaged, .notFound,
+        .ok, .differences, .usage, .partial, .possibleLoss, .noStore, .locked, .newerFormat,
+        .damaged, .notFound,
         .tokenExpired, .noSpace, .permission, .invalidBackup, .exists,
         .internal,
     ]

@@ -1,7 +1,12 @@
 extension Command.Option {
-    static let at = Self(
-        "at", taking: .init("POINT"),
-        "as it was then: an offset, a date and time, mark:NAME or a change token")
+    static let at = at(isRequired: false)
+
+    static func at(isRequired: Bool) -> Self {
+        Self(
+            "at", taking: .init("POINT"),
+            "as it was then: an offset, a date, a date and time (local unless a time zone follows), "
+                + "mark:NAME or a change token", isRequired: isRequired)
+    }
 }
 
 /// Commands about the past of a store.

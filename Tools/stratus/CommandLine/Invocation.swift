@@ -3,6 +3,10 @@
 /// The parser has checked names, counts and contents, so that a command only reads.
 package struct Invocation: Sendable {
     package let command: Command
+    /// In which times are given that name no time zone.
+    package var localTime = LocalTime.utc
+    /// What the stores say that the command opens.
+    let openings = Openings()
     /// By the names of the arguments.
     private let arguments: [String: [String]]
     /// By the long names of the options; a switch that was given has no values.

@@ -18,6 +18,7 @@ extension Output.Settings {
         isStyled = !surroundings.refusesColor && !surroundings.isDumb
         isAnimated = surroundings.errorIsTerminal && !surroundings.isDumb
         columns = surroundings.columns ?? 80
+        localTime = surroundings.localTime
     }
 }
 

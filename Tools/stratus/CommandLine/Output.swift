@@ -25,6 +25,7 @@ package final class Output: Sendable {
         /// Whether a line of the terminal on standard error can be written over.
         package var isAnimated = false
         package var columns = 80
+        package var localTime = LocalTime.utc
 
         package init() {}
     }

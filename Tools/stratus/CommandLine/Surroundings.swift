@@ -11,6 +11,7 @@ package struct Surroundings: Sendable {
     package var refusesColor = false
     /// TERM says that the terminal can only add text at the end.
     package var isDumb = false
+    package var localTime = LocalTime.utc
 
     package init() {}
 
@@ -24,6 +25,7 @@ package struct Surroundings: Sendable {
         surroundings.outputIsTerminal = Terminal.isTerminal(.output)
         surroundings.errorIsTerminal = Terminal.isTerminal(.error)
         surroundings.columns = Terminal.columns(.error) ?? Terminal.columns(.output)
+        surroundings.localTime = .system
         return surroundings
     }
 }

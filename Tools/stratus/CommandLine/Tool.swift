@@ -21,9 +21,10 @@ package struct Tool: Sendable {
     /// Never on the main actor: a command may block its thread.
     @concurrent
     package func run(_ words: [String?], _ surroundings: Surroundings) async -> ExitCode {
-        let invocation: Invocation
+        var invocation: Invocation
         do {
             invocation = try parse(words)
+            invocation.localTime = surroundings.localTime
         } catch {
             var settings = Output.Settings(surroundings)
             settings.isJSON = ArgumentParser.wantsJSON(words.compactMap(\.self))
@@ -53,15 +54,19 @@ package struct Tool: Sendable {
                     .internal, id: "tool.no-handler",
                     "\(invocation.command.name) is declared, but not built in")
             }
+            invocation.openings.report(to: output)
             let code = try await handler(invocation, output)
             try output.flush()
-            return code
+            return code == .ok && invocation.openings.foundPossibleLoss ? .possibleLoss : code
         } catch is Output.Closed {
             return .brokenPipe
         } catch {
             var told = ToolError(describing: error)
             if error is StoreError, told.isOfStore, told.file == nil {
                 told.file = invocation.optionalArgument("STORE")
+            }
+            if told.id == ToolError.noStore, let path = invocation.optionalArgument("STORE") {
+                told = .file(path, insteadOfStore: told)
             }
             output.report(told)
             return told.code

@@ -195,13 +195,15 @@ enum Backup {
     private static func list(_ path: String, _ output: Output) async throws -> ExitCode {
         try output.header(
             schema: "stratus.backups/1", columns: "end  start  size  made  file")
-        let found = try await Archive.list(in: path)
+        let found = try await Archive.naming(folder: path) { () async throws(StoreError) in
+            try await Archive.list(in: path)
+        }
         for archive in found.archives {
             let information = archive.information
             try output.result(
                 "archive", information.json(archive.path),
                 text: "\(information.range.upperBound)  \(information.range.lowerBound)  "
-                    + "\(size(information.length))  \(Timestamp.text(information.created))  "
+                    + "\(size(information.length))  \(output.date(information.created))  "
                     + Output.escaped(archive.path))
         }
         for (file, error) in found.refused {
@@ -222,8 +224,8 @@ enum Backup {
             ("file", Output.escaped(archive.path)),
             ("archive", information.archiveID + (information.baseID == nil ? ", full" : "")),
             ("store", information.storeID),
-            ("made", Timestamp.text(information.created)),
-            ("last commit", information.lastCommit.map { Timestamp.text($0) } ?? "none"),
+            ("made", output.date(information.created)),
+            ("last commit", information.lastCommit.map { output.date($0) } ?? "none"),
             ("offsets", "\(information.range.lowerBound) to \(information.range.upperBound)"),
             ("size", size(information.length)),
         ]
@@ -299,11 +301,12 @@ extension Backup {
     ) async throws -> ExitCode {
         func count(_ name: String) -> Int { Int(clamping: invocation.number("keep-\(name)") ?? 0) }
         let isDryRun = invocation.has("dry-run")
-        let done = try await Archive.forget(
-            in: path,
-            keeping: ArchiveRetention(
-                last: count("last"), daily: count("daily"), weekly: count("weekly"),
-                monthly: count("monthly")), dryRun: isDryRun)
+        let policy = ArchiveRetention(
+            last: count("last"), daily: count("daily"), weekly: count("weekly"),
+            monthly: count("monthly"))
+        let done = try await Archive.naming(folder: path) { () async throws(StoreError) in
+            try await Archive.forget(in: path, keeping: policy, dryRun: isDryRun)
+        }
         try output.header(schema: "stratus.forget/1")
         for (word, sign, files) in [("forgotten", "-", done.forgotten), ("kept", "=", done.kept)] {
             for file in files {
@@ -339,36 +342,38 @@ enum Restore {
         }
         let path = invocation.argument("STORE")
         let isRehearsal = invocation.has("rehearse")
-        for option in ["clone", "dry-run"] where isRehearsal && invocation.has(option) {
+        for option in ["clone", "with-access", "dry-run"]
+        where isRehearsal && invocation.has(option) {
             throw ToolError.usage("restore", "--\(option) does not go with --rehearse")
         }
+        let (isClone, keepsAccess) = (
+            invocation.has("clone"), try invocation.keepsAccess("restore")
+        )
+        var point: PastPoint?
+        if invocation.has("at") {
+            point = try await invocation.point(in: archive.container())
+        }
         if invocation.has("dry-run") {
-            let information = archive.information
-            try output.summary(
-                information.json(archive.path),
-                text: "would make a store of \(archive.text) in \(Output.escaped(path))")
+            let plan = try await archive.restorePlan(
+                to: path, at: point, cloning: isClone, keepingAccess: keepsAccess)
+            try plan.write(path, isClone: isClone, to: output)
             return .ok
         }
         let progress = ReadingProgress(
             isRehearsal ? "rehearsing" : "restoring", invocation, output)
         defer { progress.finish() }
-        var point: PastPoint?
-        if invocation.has("at") {
-            point = try await archive.read { try await invocation.point(in: archive.container()) }
-        }
-        let keepsAccess = try invocation.keepsAccess("restore")
         let report = try await archive.read {
             isRehearsal
                 ? try await archive.rehearseRestore(
                     to: path, at: point, progress: progress.update, indexing: progress.indexing,
                     proving: progress.proving)
                 : try await archive.restore(
-                    to: path, at: point, cloning: invocation.has("clone"),
-                    keepingAccess: keepsAccess, progress: progress.update,
-                    indexing: progress.indexing, proving: progress.proving)
+                    to: path, at: point, cloning: isClone, keepingAccess: keepsAccess,
+                    progress: progress.update, indexing: progress.indexing,
+                    proving: progress.proving)
         }
         progress.finish()
-        try report.writeAccess(to: output)
+        try report.access.write(to: output)
         let made = report.text(path)
         try output.summary(
             report.json,
@@ -388,7 +393,7 @@ enum Restore {
             keepingAccess: try invocation.keepsAccess("copy"), progress: progress.update,
             indexing: progress.indexing, proving: progress.proving)
         progress.finish()
-        try report.writeAccess(to: output)
+        try report.access.write(to: output)
         try output.summary(report.json, text: report.text(path))
         return .ok
     }
@@ -397,11 +402,14 @@ enum Restore {
         let progress = ReadingProgress("reading", in: .items("record"), invocation, output)
         defer { progress.finish() }
         let done = try await invocation.changing { container in
-            let source = invocation.database(of: try await invocation.snapshot(of: container))
-            return try await bring(source, to: container, .mirror, invocation, progress)
+            let snapshot = try await invocation.snapshot(of: container)
+            try invocation.demandZone(in: snapshot, of: container)
+            return try await bring(
+                invocation.database(of: snapshot), to: container, .mirror, invocation, progress)
         } through: { service in
             // So that what is wrong with it is said as of any other command.
-            _ = try await invocation.point(in: service.store)
+            let snapshot = try await invocation.snapshot(of: service.store)
+            try invocation.demandZone(in: snapshot, of: service.store)
             let body = try order(invocation, service)
             return try await RestoredRecords(answer: service.call("store/revert", body, invocation))
         }
@@ -413,11 +421,17 @@ enum Restore {
         _ archive: Archive, _ invocation: Invocation, _ output: Output
     ) async throws -> ExitCode {
         if invocation.has("clone") { throw ToolError.usage("restore", "--clone makes a store") }
+        if invocation.has("with-access") {
+            throw ToolError.usage(
+                "restore",
+                "a zone comes back without its shares: --with-access goes with --clone alone")
+        }
         if invocation.has("rehearse") {
             throw ToolError.usage("restore", "with --zone, --dry-run says what would be done")
         }
         let old = try await archive.read { try await archive.container() }
         let snapshot = try await invocation.snapshot(of: old)
+        try invocation.demandZone(in: snapshot, of: old)
         let progress = ReadingProgress("reading", in: .items("record"), invocation, output)
         defer { progress.finish() }
         let done = try await invocation.changing { container in
@@ -443,7 +457,7 @@ enum Restore {
         let names = invocation.allValues("record")
         if !names.isEmpty { body.append("records", .strings(names)) }
         if let fields = try invocation.restoredFields { body.append("fields", .strings(fields)) }
-        body.append("at", textOf: invocation.value("at"))
+        body.append("at", textOf: try invocation.value("at").map { try invocation.pointText($0) })
         body.append("mode", textOf: invocation.value("mode"))
         body.append("dryRun", .boolean(invocation.has("dry-run")))
         return body
@@ -541,16 +555,6 @@ extension Invocation {
 }
 
 extension Archive {
-    /// Whatever is wrong with it is said of the archive, not of a store.
-    fileprivate static func opened(_ path: String) async throws -> Archive {
-        do {
-            return try await open(at: path)
-        } catch {
-            guard error.code == .badContainer else { throw error }
-            throw ToolError(.noStore, id: ToolError.noArchive, "there is no archive \(path)")
-        }
-    }
-
     /// What `body` makes of what the archive holds; damage of that is damage of the archive.
     fileprivate func read<Result>(_ body: () async throws -> Result) async throws -> Result {
         do {
@@ -587,52 +591,6 @@ extension Invocation {
     }
 }
 
-extension RestoreReport {
-    /// A line for each share and each user with roles.
-    fileprivate func writeAccess(to output: Output) throws {
-        for item in access {
-            var object = JSONObject()
-            object.append("user", .string(item.user))
-            guard let share = item.share else {
-                object.append("roles", .strings(item.roles))
-                try output.result(
-                    "access", object,
-                    text:
-                        "roles  \(Output.escaped(item.user))  \(item.roles.joined(separator: ", "))"
-                )
-                continue
-            }
-            object.append("zone", .string(share.zoneID.zoneName))
-            object.append("share", .string(share.recordName))
-            object.append("publicPermission", .string("\(item.publicPermission)"))
-            object.append("participants", .strings(item.participants))
-            let others =
-                (item.publicPermission == .none ? [] : ["anyone with the link"]) + item.participants
-            try output.result(
-                "access", object,
-                text: "share  \(Output.escaped(share.zoneID.zoneName))  "
-                    + "\(Output.escaped(share.recordName))  \(Output.escaped(item.user))  "
-                    + Output.escaped(others.joined(separator: ", ")))
-        }
-    }
-
-    fileprivate var json: JSONObject {
-        [
-            "storeID": .string(storeID), "offset": .offset(offset), "zones": .integer(zoneCount),
-            "records": .integer(recordCount), "proved": .boolean(isProved),
-            "seconds": .double(seconds),
-        ]
-    }
-
-    fileprivate var seconds: Double { duration / .seconds(1) }
-
-    fileprivate func text(_ path: String) -> String {
-        "\(Output.escaped(path)): \(Quantities.count(recordCount, "record")) in "
-            + "\(Quantities.count(zoneCount, "zone")), as of offset \(offset)"
-            + (isProved ? "; proved by content hashes" : "")
-    }
-}
-
 /// The parts of a restore behind the first.
 extension ReadingProgress {
     fileprivate var indexing: Container.ReadingProgress {
@@ -641,8 +599,4 @@ extension ReadingProgress {
     }
 
     fileprivate var proving: Container.RecordProgress { part("proving", .items("record")) }
-}
-
-extension ToolError {
-    fileprivate static let noArchive = "backup.none"
 }

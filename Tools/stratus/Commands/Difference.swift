@@ -46,11 +46,10 @@ struct Difference {
     private static func container(
         at path: String, _ invocation: Invocation
     ) async throws -> Container {
-        let isFile = (try? SourceFile(FilePlace(path), on: LinuxFileSystem())) != nil
-        if isFile { return try await Archive.open(at: path).container(memoryLimit: memory) }
-        return try await Container.openReadOnly(
-            at: path, on: LinuxFileSystem(), refusingPossibleLoss: invocation.has("strict"),
-            memoryLimit: memory)
+        if ToolError.isFile(path) {
+            return try await Archive.opened(path).container(memoryLimit: memory)
+        }
+        return try await invocation.openStore(at: path, memoryLimit: memory)
     }
 
     private mutating func write() async throws {

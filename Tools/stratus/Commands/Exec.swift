@@ -89,8 +89,7 @@ package enum Exec {
             guard !invocation.has("create") else {
                 throw ToolError.usage("contradiction", "--read-only makes no store")
             }
-            return try await Container.openReadOnly(
-                at: path, profile: profile, refusingPossibleLoss: invocation.has("strict"))
+            return try await invocation.openStore(at: path, profile: profile)
         }
         var options = JournalOptions()
         if let randomness { options.randomness = randomness }
@@ -102,11 +101,13 @@ package enum Exec {
         do {
             let creating = invocation.has("create")
             let storage = try LocalStorage(at: path, .writing(creating: creating))
-            return try Container(
+            let container = try Container(
                 writing: storage, creating: creating, durability: durability, profile: profile,
                 environment: invocation.value("environment").flatMap(
                     Container.Environment.init(rawValue:)),
                 options: options, steppedByCaller: isStepped, threadCount: Container.threadCount)
+            invocation.openings.note(container, at: path, forWriting: true)
+            return container
         } catch {
             throw StoreError(translating: error)
         }

@@ -25,7 +25,7 @@ enum Explain {
             object.append("offset", .offset(offset))
             lines.append(("offset", "\(offset)"))
         }
-        if let line = found.line { describe(line, container, &object, &lines) }
+        if let line = found.line { describe(line, container, output, &object, &lines) }
         switch found.fate {
         case .newest:
             object.append("newest", .boolean(true))
@@ -42,8 +42,8 @@ enum Explain {
     }
 
     private static func describe(
-        _ line: JournalLog.Line, _ container: Container, _ object: inout JSONObject,
-        _ lines: inout [(name: String, value: String)]
+        _ line: JournalLog.Line, _ container: Container, _ output: Output,
+        _ object: inout JSONObject, _ lines: inout [(name: String, value: String)]
     ) {
         let entry = line.entry
         let description = container.describe(entry)
@@ -63,7 +63,7 @@ enum Explain {
         var commit = "entry \(entry.header.ordinal + 1) of its commit"
         if let date = entry.commitDate {
             object.append("commitTime", .date(date))
-            commit += ", the last, \(Timestamp.text(date))"
+            commit += ", the last, \(output.date(date))"
         }
         lines.append(("commit", commit))
     }

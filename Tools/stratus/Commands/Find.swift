@@ -40,18 +40,18 @@ enum Find {
         let skipped = try listing.forEach { record in
             try output.result(
                 "record", record.json,
-                text: text(of: record, withZone: zone == nil, fields ?? []))
+                text: text(of: record, withZone: zone == nil, fields ?? [], output))
         }
         output.skipped(skipped)
         return skipped.isEmpty ? .ok : .partial
     }
 
     private static func text(
-        of record: Record, withZone: Bool, _ fields: [String]
+        of record: Record, withZone: Bool, _ fields: [String], _ output: Output
     ) -> String {
         var columns = [record.recordID.recordName, record.recordType, record.recordChangeTag ?? ""]
         if withZone { columns.append(record.recordID.zoneID.text) }
-        columns += fields.map { record[$0]?.text ?? "-" }
+        columns += fields.map { record[$0]?.text(output) ?? "-" }
         return columns.map { Output.escaped($0) }.joined(separator: "  ")
     }
 
@@ -100,11 +100,12 @@ enum Find {
         object.append("minimum", totals.minimum?.json)
         object.append("maximum", totals.maximum?.json)
         try output.object("totals", object)
+        func text(_ value: RecordValue?) -> String { value?.text(output) ?? "none" }
         try Show.write(
             [
                 ("records", String(totals.count)), ("values", String(totals.valueCount)),
-                ("sum", totals.sum?.text ?? "none"), ("minimum", totals.minimum?.text ?? "none"),
-                ("maximum", totals.maximum?.text ?? "none"),
+                ("sum", text(totals.sum)), ("minimum", text(totals.minimum)),
+                ("maximum", text(totals.maximum)),
             ], to: output)
     }
 }

@@ -17,7 +17,7 @@ enum Keep {
             try await container.removeMark(mark)
             return mark
         }
-        try output.result("mark", mark.json, text: mark.text)
+        try output.result("mark", mark.json, text: mark.text(output))
         return .ok
     }
 
@@ -27,7 +27,7 @@ enum Keep {
         let container = try await invocation.openStore()
         try output.header(schema: "stratus.marks/1", columns: "offset  date  name")
         for mark in try await container.marks() {
-            try output.result("mark", mark.json, text: mark.text)
+            try output.result("mark", mark.json, text: mark.text(output))
         }
         return .ok
     }
@@ -129,8 +129,8 @@ extension History.Policy {
 }
 
 extension Mark {
-    fileprivate var text: String {
-        "\(offset)  \(Timestamp.text(date))  \(Output.escaped(name))"
+    fileprivate func text(_ output: Output) -> String {
+        "\(offset)  \(output.date(date))  \(Output.escaped(name))"
     }
 
     fileprivate var json: JSONObject {

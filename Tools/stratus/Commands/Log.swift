@@ -116,7 +116,7 @@ private struct LogWriter {
         if let name = description.recordName { parts.append(Output.escaped(name)) }
         if let type = description.recordType { parts.append(type) }
         if let detail = description.detail { parts.append(Output.escaped(detail)) }
-        if let time { parts.append("commit \(Timestamp.text(time))") }
+        if let time { parts.append("commit \(output.date(time))") }
         try output.line(parts.joined(separator: "  "))
         return true
     }
@@ -143,6 +143,6 @@ extension Invocation {
     ) async throws -> UInt64? {
         guard let text = value(option) else { return nil }
         if let offset = UInt64(text) { return offset }
-        return try await container.offset(at: try await Self.point(text, in: container))
+        return try await container.offset(at: try await point(text, in: container))
     }
 }

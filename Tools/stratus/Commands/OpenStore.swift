@@ -7,9 +7,19 @@ extension Invocation {
     func openStore(
         on system: any FileSystem = LinuxFileSystem(), memoryLimit: Int = listingMemory
     ) async throws -> Container {
-        try await Container.openReadOnly(
-            at: argument("STORE"), on: system, refusingPossibleLoss: has("strict"),
+        try await openStore(at: argument("STORE"), on: system, memoryLimit: memoryLimit)
+    }
+
+    /// The same of the store at a path.
+    func openStore(
+        at path: String, profile: Profile = .unlimited,
+        on system: any FileSystem = LinuxFileSystem(), memoryLimit: Int = 64 << 20
+    ) async throws -> Container {
+        let container = try await Container.openReadOnly(
+            at: path, on: system, profile: profile, refusingPossibleLoss: has("strict"),
             memoryLimit: memoryLimit)
+        openings.note(container, at: path)
+        return container
     }
 
     /// The store at a path, to be changed. Long-lived operations are left to the service whose store
@@ -18,10 +28,12 @@ extension Invocation {
         _ path: String, creating: Bool = false, on system: any FileSystem = LinuxFileSystem(),
         memoryLimit: Int = 64 << 20
     ) async throws(StoreError) -> Container {
-        try await Container.open(
+        let container = try await Container.open(
             at: path, on: system, creating: creating, durability: durability,
             continuesOperations: false, refusingPossibleLoss: has("strict"),
             memoryLimit: memoryLimit)
+        openings.note(container, at: path, forWriting: true)
+        return container
     }
 
     /// The same of the store that the command names.
@@ -193,7 +205,8 @@ extension ToolError {
         case (_, .damaged): (.damaged, error.place.map { "damage." + $0.kind } ?? "damage")
         case (_, .notPermitted): (.permission, "store.permission")
         case (.invalidArguments, .inputOutput): (.exists, "system.exists")
-        case (.badContainer, _): (.noStore, "store.none")
+        case (.badContainer, _): (.noStore, noStore)
+        case (.unknownItem, .inputOutput): (.notFound, "system.not-found")
         case (.unknownItem, _): (.notFound, "record.none")
         case (.zoneNotFound, _): (.notFound, "zone.none")
         case (.assetFileNotFound, _): (.notFound, "asset.file")

@@ -8,7 +8,7 @@ extension Invocation {
     /// The state that the command reads: the newest, or the one that `--at` or another option names.
     func snapshot(of container: Container, _ option: String = "at") async throws -> Snapshot {
         guard let text = value(option) else { return container.snapshot() }
-        return try await container.snapshot(at: try await Self.point(text, in: container))
+        return try await container.snapshot(at: try await point(text, in: container))
     }
 
     /// The database that the command line chooses, in the state that the command reads.
@@ -18,20 +18,32 @@ extension Invocation {
 
     /// The moment that `--at` names, which the command was given.
     func point(in container: Container) async throws -> PastPoint {
-        try await Self.point(requiredValue("at"), in: container)
+        try await point(requiredValue("at"), in: container)
     }
 
     /// An offset, a change token, a time, or `mark:` and the name of a mark.
-    static func point(
-        _ text: String, in container: Container
-    ) async throws -> PastPoint {
+    func point(_ text: String, in container: Container) async throws -> PastPoint {
+        let text = try pointText(text)
+        let point: PastPoint
         do throws(StoreError) {
-            return try await container.point(text)
+            point = try await container.point(text)
         } catch {
             if error.code == .invalidArguments { throw ToolError.usage("bad-value", error.reason) }
             guard error.code == .unknownItem else { throw error }
             throw ToolError.noMark(error.reason)
         }
+        let end = container.snapshot().offset
+        if case .offset(let offset) = point, offset > end {
+            throw ToolError(
+                .notFound, id: "offset.none",
+                "there is no offset \(offset) yet: the journal ends at \(end)")
+        }
+        return point
+    }
+
+    /// A point as a service takes it: a time of the user's clocks in UTC, all else as it is.
+    func pointText(_ text: String) throws(ToolError) -> String {
+        try localTime.date(text).map { Timestamp.text($0) } ?? text
     }
 
     /// The latest mark of a name.
@@ -62,7 +74,7 @@ enum Past {
         func write(_ version: RecordVersion) throws {
             guard left > 0 else { return }
             left -= 1
-            try output.result("version", version.json, text: version.text)
+            try output.result("version", version.json, text: version.text(output))
         }
         guard invocation.has("reverse") else {
             var next: UInt64?
@@ -101,7 +113,7 @@ enum Past {
             object.append("certain", .boolean(origin.isCertain))
             try output.result(
                 "field", object,
-                text: "\(Output.escaped(key))  \(origin.version.text)"
+                text: "\(Output.escaped(key))  \(origin.version.text(output))"
                     + (origin.isCertain ? "" : "  (or before)"))
         }
         return .ok
@@ -109,9 +121,9 @@ enum Past {
 }
 
 extension RecordVersion {
-    fileprivate var text: String {
+    fileprivate func text(_ output: Output) -> String {
         let zone = record.map { Output.escaped($0.recordID.zoneID.text) } ?? ""
-        return "\(offset)  \(Timestamp.text(date))  \(userRecordID.recordName)  "
+        return "\(offset)  \(output.date(date))  \(userRecordID.recordName)  "
             + "\(recordChangeTag ?? "deleted")  \(zone)"
     }
 

@@ -23,7 +23,7 @@ enum Pins {
                 ? "no process that is known" : processes.map(String.init).joined(separator: ", ")
             try output.result(
                 "pin", object,
-                text: "\(pin.generation)  \(pin.date.map(Timestamp.text) ?? "-")  "
+                text: "\(pin.generation)  \(pin.date.map { output.date($0) } ?? "-")  "
                     + "\(Quantities.size(UInt64(pin.keptBytes)))  \(readers)")
         }
         return .ok

@@ -69,7 +69,7 @@ enum Verify {
                 "; record \($0.recordName) of zone \($0.zoneID.zoneName), "
                     + "field \(place.field ?? "")"
             } ?? "")
-            + (place.cure.map { "; \($0)" } ?? "")
+            + "; \(finding.hint)"
     }
 
     private static func summary(

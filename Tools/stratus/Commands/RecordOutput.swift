@@ -9,22 +9,22 @@ extension Record {
     var json: JSONObject { RecordWriter().object(self) }
 
     /// The record as lines of a name and a value.
-    var lines: [(name: String, value: String)] {
+    func lines(_ output: Output) -> [(name: String, value: String)] {
         var lines: [(String, String)] = [
             ("record", recordID.recordName), ("type", recordType),
             ("zone", recordID.zoneID.text),
         ]
         if let recordChangeTag { lines.append(("tag", recordChangeTag)) }
         if let creationDate, let creator = creatorUserRecordID {
-            lines.append(("created", "\(Timestamp.text(creationDate)) by \(creator.recordName)"))
+            lines.append(("created", "\(output.date(creationDate)) by \(creator.recordName)"))
         }
         if let modificationDate, let modifier = lastModifiedUserRecordID {
-            let text = "\(Timestamp.text(modificationDate)) by \(modifier.recordName)"
+            let text = "\(output.date(modificationDate)) by \(modifier.recordName)"
             lines.append(("modified", text))
         }
         if let parent { lines.append(("parent", parent.recordID.recordName)) }
         if let share { lines.append(("share", share.recordID.recordName)) }
-        for key in allKeys { lines.append((key, self[key]?.text ?? "")) }
+        for key in allKeys { lines.append((key, self[key]?.text(output) ?? "")) }
         return lines
     }
 }
@@ -34,12 +34,12 @@ extension RecordValue {
     var json: JSONValue { .object(RecordWriter().json(self)) }
 
     /// For people: long bytes and texts are cut.
-    var text: String {
+    func text(_ output: Output) -> String {
         switch self {
         case .string(let text): text
         case .int64(let number): String(number)
         case .double(let number): String(number)
-        case .date(let date): Timestamp.text(date)
+        case .date(let date): output.date(date)
         case .bytes(let data): Self.text(data)
         case .location(let location): "\(location.latitude), \(location.longitude)"
         case .reference(let reference):
@@ -47,7 +47,7 @@ extension RecordValue {
                 ? "-> \(reference.recordID.recordName)"
                 : "-> \(reference.recordID.recordName) (\(reference.action))"
         case .asset(let asset): "asset of \(Quantities.size(UInt64(asset.size ?? 0)))"
-        case .list(let values): "[" + values.map(\.text).joined(separator: ", ") + "]"
+        case .list(let values): "[" + values.map { $0.text(output) }.joined(separator: ", ") + "]"
         }
     }
 

@@ -16,8 +16,7 @@ enum SchemaText {
         }
         if what == "rename" { return try await rename(path, invocation, output) }
         if what == "show" {
-            let container = try await Container.openReadOnly(
-                at: path, refusingPossibleLoss: invocation.has("strict"))
+            let container = try await invocation.openStore(at: path)
             try output.verbatim(try await container.schema())
             return .ok
         }

@@ -47,8 +47,8 @@ enum Show {
             }
         var lines: [(String, String)] = [
             ("store", invocation.argument("STORE")), ("id", information.storeID),
-            ("created", Timestamp.text(information.created)),
-            ("last commit", information.lastCommit.map { Timestamp.text($0) } ?? "none"),
+            ("created", output.date(information.created)),
+            ("last commit", information.lastCommit.map { output.date($0) } ?? "none"),
             ("format", String(information.formatVersion)),
             ("environment", information.environment.rawValue), ("state", state),
             ("writer", writer ?? "none"),
@@ -125,7 +125,7 @@ enum Show {
         let record = try await invocation.readDatabase(of: container).record(
             for: invocation.recordID(in: container))
         try output.object("record", record.json)
-        try write(record.lines, to: output)
+        try write(record.lines(output), to: output)
         return .ok
     }
 
