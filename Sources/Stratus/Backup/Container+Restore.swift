@@ -82,7 +82,7 @@ extension Archive {
         }
     }
 
-    /// What ``restore(to:at:cloning:keepingAccess:progress:)`` would make. That the archive is whole is
+    /// What ``restore(to:at:cloning:keepingAccess:progress:indexing:proving:)`` would make. That the archive is whole is
     /// not proved.
     ///
     /// - Throws: ``StoreError`` as the restore, also where the directory could not be made.
@@ -91,7 +91,8 @@ extension Archive {
         keepingAccess: Bool = false
     ) async throws(StoreError) -> StoreRestorePlan {
         let restoration = try await restoration(
-            at: point, StoreRestoration.Kind(cloning: cloning, keepingAccess), { _, _ in })
+            at: point, StoreRestoration.Kind(cloning: cloning, keepingAccess),
+            StoreRestoration.Telling())
         return try await answering { () async throws(EngineError) -> StoreRestorePlan in
             try await restoration.plan(path, on: storage.fileSystem)
         }
