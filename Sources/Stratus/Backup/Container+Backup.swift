@@ -125,49 +125,101 @@ extension Container {
         }
     }
 
-    /// All zones of all databases that hold anything, in one state, or those that are selected.
-    ///
-    /// - Parameter base: what an archive says of them. The content of a zone is told from that by what
-    ///   has changed since.
+    /// All zones of all databases that hold anything, in one state.
     func zoneSummary(
-        at snapshot: Snapshot, contentHashes: Bool, of selection: ZoneSelection? = nil,
-        since base: ArchiveTable? = nil
+        at snapshot: Snapshot, contentHashes: Bool
     ) throws(EngineError) -> [ArchiveTable.Zone] {
+        var zones: [ArchiveTable.Zone] = []
+        try forEachZone(at: snapshot, contentHashes: contentHashes) { zones.append($0) }
+        return zones
+    }
+
+    /// Gives `body` all zones of all databases that hold anything, in one state, or those that are
+    /// selected. There may be very many.
+    ///
+    /// - Parameter known: what is known of their contents as of an earlier state: what they are now is
+    ///   told from that by what has changed since.
+    func forEachZone(
+        at snapshot: Snapshot, contentHashes: Bool, of selection: ZoneSelection? = nil,
+        since known: KnownContents = KnownContents(),
+        _ body: (ArchiveTable.Zone) throws(EngineError) -> Void
+    ) throws(EngineError) {
         // The host reads all, whatever the schema grants and whatever the state of an account.
-        var databases = [(owner: "", snapshot: snapshot.publicDatabase(asHost: "host"))]
+        try forEachZone(
+            of: "", snapshot.publicDatabase(asHost: "host"), contentHashes, selection, known, body)
         let reading = snapshot.reading()
         for number in 0..<reading.userCount {
             guard let user = try reading.user(number + 1) else { continue }
-            databases.append(
-                (user.recordName, snapshot.privateDatabase(asHost: user.recordName)))
+            let name = user.recordName
+            try forEachZone(
+                of: name, snapshot.privateDatabase(asHost: name), contentHashes, selection, known,
+                body)
         }
-        var zones: [ArchiveTable.Zone] = []
-        let known = Dictionary(
-            (base?.zones ?? []).map { ([$0.owner, $0.name], $0.content) },
-            uniquingKeysWith: { first, _ in first })
-        for (owner, database) in databases {
-            do throws(StoreError) {
-                for zone in try database.allRecordZones() {
-                    let name = zone.zoneID.zoneName
-                    let isSelected =
-                        selection?.contains(name, of: UserID(recordName: owner)) ?? true
-                    guard isSelected else { continue }
-                    let count = try database.recordCount(inZoneWith: zone.zoneID)
-                    if zone.zoneID.isDefault, count == 0 { continue }
-                    var content: ArchiveTable.Content?
-                    if contentHashes {
-                        content = try database.content(
-                            of: zone.zoneID, since: known[[owner, name]] ?? nil, base?.end ?? 0)
-                    }
-                    zones.append(
-                        ArchiveTable.Zone(
-                            owner: owner, name: name, recordCount: count, content: content))
+    }
+
+    private func forEachZone(
+        of owner: String, _ database: DatabaseSnapshot, _ contentHashes: Bool,
+        _ selection: ZoneSelection?, _ known: KnownContents,
+        _ body: (ArchiveTable.Zone) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        let zones = try refusing { () throws(StoreError) in try database.allRecordZones() }
+        for zone in zones {
+            let name = zone.zoneID.zoneName
+            let isSelected = selection?.contains(name, of: UserID(recordName: owner)) ?? true
+            guard isSelected else { continue }
+            let stated = try refusing { () throws(StoreError) -> ArchiveTable.Zone? in
+                let count = try database.recordCount(inZoneWith: zone.zoneID)
+                if zone.zoneID.isDefault, count == 0 { return nil }
+                var content: ArchiveTable.Content?
+                if contentHashes {
+                    content = try database.content(
+                        of: zone.zoneID, since: known[owner, name], known.end)
                 }
-            } catch {
-                throw .refused(error)
+                return ArchiveTable.Zone(
+                    owner: owner, name: name, recordCount: count, content: content)
             }
+            if let stated { try body(stated) }
         }
-        return zones
+    }
+}
+
+/// What zones held in an earlier state of a store.
+struct KnownContents {
+    private struct Key: Hashable {
+        var owner: String
+        var name: String
+    }
+
+    private var contents: [Key: ArchiveTable.Content] = [:]
+    /// Where the journal ended.
+    private(set) var end: UInt64 = 0
+
+    /// Of none.
+    init() {}
+
+    /// What an archive states.
+    init(_ archive: ArchiveFile) throws {
+        end = archive.table.end
+        var zones = archive.zones()
+        while let zone = try zones.next() {
+            guard let content = zone.content else { continue }
+            contents[Key(owner: zone.owner, name: zone.name)] = content
+        }
+    }
+
+    subscript(owner: String, name: String) -> ArchiveTable.Content? {
+        contents[Key(owner: owner, name: name)]
+    }
+}
+
+/// What `body` returns; what it throws is refused.
+private func refusing<Value>(
+    _ body: () throws(StoreError) -> Value
+) throws(EngineError) -> Value {
+    do throws(StoreError) {
+        return try body()
+    } catch {
+        throw .refused(error)
     }
 }
 
@@ -234,6 +286,7 @@ private struct StoreBackup {
         if let base {
             do throws(EngineError) {
                 try Self.check(base.last.table, of: state)
+                try Self.checkLength(of: base.chain)
             } catch {
                 throw error.needingFullBackup
             }
@@ -295,9 +348,17 @@ private struct StoreBackup {
         }
     }
 
+    /// That one more archive can go on from a chain.
+    private static func checkLength(of chain: [ArchiveFile]) throws(EngineError) {
+        var totals = ArchiveTotals(chain)
+        totals.add(ArchiveTotals(archives: 1))
+        guard let excess = totals.excess else { return }
+        throw .other(ArchiveRefusal.chainTooLong(excess))
+    }
+
     private static func manifest(of base: Archive) throws(EngineError) -> Manifest? {
         do {
-            let manifest = try Journal.newestManifest(in: base.storage)
+            let manifest = try Journal.newestManifest(in: base.storage())
             if let damage = manifest?.damage { throw damage }
             return manifest
         } catch {
@@ -347,16 +408,18 @@ private struct StoreBackup {
                 table,
                 archiveID: Hash128(
                     high: options.randomness.next(), low: options.randomness.next()),
-                output: output)
+                behind: ArchiveTotals(base?.chain ?? []), output: output)
             let progress = progress
             let outcome = try copy.run(
                 into: writer, behind: baseManifest, as: identity
             ) { done, total throws(EngineError) in progress(done, total) }
-            try writer.finish(
-                chain: outcome.end.chain, lastTime: outcome.end.lastTime,
-                zones: source.zoneSummary(
-                    at: snapshot, contentHashes: contentHashes, of: selection,
-                    since: base?.last.table))
+            // What the base states of contents is of use only where contents are stated again.
+            var known = KnownContents()
+            if contentHashes, let base { known = try KnownContents(base.last) }
+            try source.forEachZone(
+                at: snapshot, contentHashes: contentHashes, of: selection, since: known
+            ) { writer.state($0) }
+            try writer.finish(chain: outcome.end.chain, lastTime: outcome.end.lastTime)
         } catch {
             let error = EngineError(translating: error)
             throw base != nil && error.isOfBase ? error.needingFullBackup : error

@@ -52,7 +52,7 @@ extension Archive {
         let restoration = try await restoration(
             at: point, StoreRestoration.Kind(cloning: cloning, keepingAccess), progress)
         return try await answering { () async throws(EngineError) -> RestoreReport in
-            try await restoration.run(path, on: storage.fileSystem)
+            try await restoration.run(path, on: fileSystem)
         }
     }
 
@@ -68,7 +68,7 @@ extension Archive {
     ) async throws(StoreError) -> RestoreReport {
         let restoration = try await restoration(at: point, .restored, progress)
         return try await answering { () async throws(EngineError) -> RestoreReport in
-            try await restoration.rehearse(path, on: storage.fileSystem, scratch: scratch)
+            try await restoration.rehearse(path, on: fileSystem, scratch: scratch)
         }
     }
 
@@ -80,7 +80,7 @@ extension Archive {
         guard source.recoveryReport.manifestDamage == nil else { throw manifestDamage }
         return StoreRestoration(
             source: source, snapshot: try await source.snapshot(orAt: point), kind: kind,
-            expected: point == nil ? last.table.zones : nil, progress: progress)
+            expected: point == nil ? last : nil, progress: progress)
     }
 
     /// That the manifest in the archive is damaged, whose own damage names a file as if that were one of
@@ -139,8 +139,8 @@ private struct StoreRestoration: Sendable {
     let source: Container
     let snapshot: Snapshot
     let kind: Kind
-    /// What must come out; nil: what the source has.
-    let expected: [ArchiveTable.Zone]?
+    /// The archive that says what must come out; nil: what the source has.
+    let expected: ArchiveFile?
     let progress: Container.ReadingProgress
 
     nonisolated(nonsending) func run(
@@ -257,26 +257,72 @@ private struct StoreRestoration: Sendable {
     }
 
     private func compare(_ store: Container, _ end: JournalOffset) throws -> RestoreReport {
-        let wanted =
-            if let expected { expected } else {
-                try source.zoneSummary(at: snapshot, contentHashes: true)
+        let tally: ZoneTally
+        let isProved: Bool
+        if let expected {
+            isProved = expected.table.statesContents
+            tally = try store.compareZones(at: store.snapshot(), with: expected)
+        } else {
+            let wanted = try source.zoneSummary(at: snapshot, contentHashes: true)
+            isProved = !wanted.isEmpty
+            var rest = wanted[...]
+            let found = try store.tally(store.snapshot(), contentHashes: true) {
+                $0.isLike(rest.popFirst())
             }
-        let isProved = !wanted.isEmpty && wanted.allSatisfy { $0.content != nil }
-        let zones = try store.zoneSummary(at: store.snapshot(), contentHashes: isProved)
-        for (number, zone) in wanted.enumerated() {
-            guard number < zones.count, zones[number].isLike(zone) else {
+            guard let found, rest.isEmpty else {
                 throw StoreError(
-                    .internalError,
-                    "the zone \(zone.name) came out different from what the archive says")
+                    .internalError, "a zone came out different from what the source has")
             }
-        }
-        guard zones.count == wanted.count else {
-            throw StoreError(.internalError, "there are more zones than the archive says")
+            tally = found
         }
         return RestoreReport(
             storeID: store.identity.storeID.description, offset: end.rawValue,
-            zoneCount: zones.count, recordCount: zones.reduce(0) { $0 + $1.recordCount },
-            isProved: isProved)
+            zoneCount: tally.zones, recordCount: tally.records, isProved: isProved)
+    }
+}
+
+/// How many zones there are, and records in them.
+struct ZoneTally: Sendable {
+    var zones = 0
+    var records = 0
+}
+
+extension Container {
+    /// Compares all zones with what an archive states of them.
+    ///
+    /// - Throws: ``ArchiveDamage`` where they are others, or have other records.
+    @discardableResult
+    func compareZones(at snapshot: Snapshot, with archive: ArchiveFile) throws -> ZoneTally {
+        var stated = archive.zones()
+        var failure: (any Error)?
+        let tally = try tally(snapshot, contentHashes: archive.table.statesContents) { zone in
+            do {
+                return zone.isLike(try stated.next())
+            } catch {
+                failure = error
+                return false
+            }
+        }
+        if let failure { throw failure }
+        guard let tally, try stated.next() == nil else { throw archive.zonesDamage }
+        return tally
+    }
+
+    /// Counts zones and records; nil where there is a zone that is not `asExpected`.
+    fileprivate func tally(
+        _ snapshot: Snapshot, contentHashes: Bool,
+        where asExpected: (ArchiveTable.Zone) -> Bool
+    ) throws(EngineError) -> ZoneTally? {
+        var tally = ZoneTally()
+        var isGood = true
+        try forEachZone(
+            at: snapshot, contentHashes: contentHashes, of: foundation.selection
+        ) { zone throws(EngineError) in
+            isGood = isGood && asExpected(zone)
+            tally.zones += 1
+            tally.records += zone.recordCount
+        }
+        return isGood ? tally : nil
     }
 }
 
@@ -380,7 +426,8 @@ extension StoreRestoration {
 
 extension ArchiveTable.Zone {
     /// The same; of their contents that counts only where both have one.
-    fileprivate func isLike(_ other: ArchiveTable.Zone) -> Bool {
+    fileprivate func isLike(_ other: ArchiveTable.Zone?) -> Bool {
+        guard let other else { return false }
         let isSame = content == other.content || content == nil || other.content == nil
         return isSame && owner == other.owner && name == other.name
             && recordCount == other.recordCount

@@ -160,14 +160,21 @@ extension StoreError {
 
     init(_ refusal: ArchiveRefusal) {
         switch refusal {
-        case .tableTooLong(let length):
+        case .tooLarge(let reason):
             self.init(
                 .limitExceeded,
                 """
-                expected a table of at most \(ArchiveTable.lengthLimit) bytes in the archive, \
-                found \(length): the store has too many zones or files for one, or its assets lie \
-                too scattered; without content hashes the table is shorter
+                an archive of the store would be more than a reader takes: expected \(reason): choose \
+                parts of the store for several archives; without content hashes a table is shorter
                 """)
+        case .chainTooLong(let reason):
+            self.init(
+                .limitExceeded,
+                """
+                the archives that go on from each other would be more than a reader takes together: \
+                expected \(reason): a full one is needed
+                """)
+            needsFullBackup = true
         }
     }
 

@@ -242,7 +242,7 @@ struct BackupTests {
             }
             base = try await container.backup(to: store.archivePath("a\(round)"), since: base)
             for zone in zones {
-                let stated = base.information.zones.first { $0.zoneName == zone.zoneName }
+                let stated = try await base.zones().first { $0.zoneName == zone.zoneName }
                 let hash = try await database.contentHash(of: zone)
                 #expect(stated?.contentHash == hash.description, "\(zone.zoneName) \(round)")
                 #expect(stated?.recordCount == hash.recordCount)
@@ -494,7 +494,7 @@ struct BackupTests {
         try await container.publicDatabase(as: "bob").save(record)
         try await container.setUserProfile(UserProfile(accountStatus: .restricted), for: "alice")
         let archive = try await container.backup(to: store.archivePath("a"))
-        let zones = archive.information.zones
+        let zones = try await archive.zones()
         #expect(
             zones.count == 2 && zones.allSatisfy { $0.recordCount == 1 && $0.contentHash != nil })
         #expect(try await store.openArchive("a").restore(to: "restored").isProved)

@@ -147,9 +147,7 @@ enum Backup {
         let archive = try await Archive.opened(path)
         let information = archive.information
         try output.header(schema: "stratus.backup/1")
-        for zone in information.zones {
-            try output.object("zone", zone.json)
-        }
+        try await forEachZone(of: archive) { try output.object("zone", $0.json) }
         try output.summary(information.json(archive.path))
         var lines: [(name: String, value: String)] = [
             ("file", Output.escaped(archive.path)),
@@ -170,12 +168,24 @@ enum Backup {
         }
         if information.keepsHistory { lines.append(("history", "from \(information.floor) on")) }
         try Show.write(lines, to: output)
-        for zone in information.zones {
+        try await forEachZone(of: archive) { zone in
             try output.line(
                 "\(Quantities.count(zone.recordCount, "record"))  "
-                    + "\(Output.escaped(zone.zoneName))  \(zone.owner ?? "public")")
+                    + "\(Output.escaped(zone.zoneName))  \(Output.escaped(zone.owner ?? "public"))")
         }
         return .ok
+    }
+
+    /// There may be so many that they are not held together.
+    private static func forEachZone(
+        of archive: Archive, _ body: (Archive.Information.Zone) throws -> Void
+    ) async throws {
+        var pages = archive.zonePages
+        while true {
+            let page = try await pages.next()
+            if page.isEmpty { return }
+            for zone in page { try body(zone) }
+        }
     }
 
     private static func verify(
@@ -453,10 +463,9 @@ extension Archive {
     /// For people.
     fileprivate var text: String {
         let information = information
-        let records = information.zones.reduce(0) { $0 + $1.recordCount }
         return "\(Output.escaped(path)): \(size(information.length)), "
-            + "\(Quantities.count(records, "record")) in "
-            + "\(Quantities.count(information.zones.count, "zone")), "
+            + "\(Quantities.count(information.recordCount, "record")) in "
+            + "\(Quantities.count(information.zoneCount, "zone")), "
             + "offsets \(information.range.lowerBound) to \(information.range.upperBound)"
     }
 }
