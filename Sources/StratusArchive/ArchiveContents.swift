@@ -29,6 +29,9 @@ final class ArchiveContents: Sendable {
         (self.places, self.starts, firstParts) = (places, starts, firsts)
     }
 
+    /// Of the archive.
+    var name: String { file.name }
+
     var partCount: Int { places.count }
 
     /// Where the last part ends in the archive.
@@ -51,6 +54,13 @@ final class ArchiveContents: Sendable {
             }
             next += 1
         }
+    }
+
+    /// Where the archive has a byte of a file; nil: nowhere.
+    func place(of byte: Int, ofFile number: Int) -> Int? {
+        let next = part(ofFile: number, endingBehind: byte)
+        guard next < firstParts[number + 1], placeOfPart(next).contains(byte) else { return nil }
+        return starts[next] + byte - places[next]
     }
 
     /// Which bytes of its file a part is.

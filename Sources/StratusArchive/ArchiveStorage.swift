@@ -42,6 +42,16 @@ package final class ArchiveStorage: ReadOnlyStorage {
         return ArchivePin()
     }
 
+    /// What no part holds, or is not there, is wrong with the last archive as a whole.
+    package func holder(of name: String, at byte: Int) -> (file: String, byte: Int)? {
+        for layer in (files[name]?.layers ?? []).reversed() {
+            if let place = layer.contents.place(of: byte, ofFile: layer.number) {
+                return (layer.contents.name, place)
+            }
+        }
+        return (chain[chain.count - 1].name, 0)
+    }
+
     package func hasWriter() throws(StorageError) -> Bool { false }
     package func writer() throws(StorageError) -> String? { nil }
     package func close() {}

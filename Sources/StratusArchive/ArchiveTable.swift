@@ -137,7 +137,7 @@ package struct ArchiveTable: Sendable {
 
     /// What comes before the zones.
     func encodedHead() -> [UInt8] {
-        var writer = ByteWriter(capacity: 112)
+        var writer = ByteWriter(capacity: 96)
         writer.hash(baseID ?? Hash128(high: 0, low: 0))
         writer.hash(storeID)
         writer.uint64(lineage)

@@ -254,9 +254,9 @@ public struct Archive: Sendable {
                     findings += damage.compactMap { StoreError($0).place }
                 }
                 guard findings.isEmpty else { return findings }
-                let content = try StoreVerification(storage(), scratch: scratch)
+                findings = try verifyContent()
                 progress(total * 2, total * 2)
-                return content.findings.map(\.place)
+                return findings
             }
         }
     }
@@ -278,14 +278,51 @@ public struct Archive: Sendable {
     /// The same. Blocks the calling thread.
     func opened(memoryLimit: Int, threads: IOThreads) throws -> Container {
         let table = last.table
+        let storage = try storage()
         var foundation = StoreFoundation(
-            ScratchStorage(over: try storage(), in: scratch), memoryLimit: memoryLimit,
+            ScratchStorage(over: storage, in: scratch), memoryLimit: memoryLimit,
             threads: threads, rebuilds: true)
         foundation.options = options
         foundation.historyFloor = JournalOffset(
             rawValue: table.keepsHistory ? table.floor : table.end)
         foundation.selection = ZoneSelection(table.selection)
-        return try Container(reading: foundation)
+        do {
+            return try Container(reading: foundation)
+        } catch {
+            throw Self.damage(error, in: storage)
+        }
+    }
+
+    /// Why the store in an archive cannot be opened. A file that is missing is missing in the archive.
+    private static func damage(_ error: any Error, in storage: ArchiveStorage) -> StoreError {
+        var error = StoreError(translating: error)
+        if error.code == .badContainer {
+            error = StoreError(.damaged(JournalDamage(.missingFile, file: "", byte: 0)))
+        }
+        return error.located(in: storage)
+    }
+
+    /// What is wrong with the store that the chain holds, and with what the table says of its zones.
+    private func verifyContent() throws -> [StoreError.Place] {
+        let storage = try storage()
+        let content: StoreVerification
+        do {
+            content = try StoreVerification(storage, scratch: scratch)
+        } catch {
+            throw Self.damage(error, in: storage)
+        }
+        let places = content.findings.map { $0.place.located(in: storage) }
+        guard places.isEmpty else { return places }
+        let store = try opened(
+            memoryLimit: StoreVerification.memoryLimit, threads: IOThreads(count: 1))
+        do {
+            try store.compareZones(at: store.snapshot(), with: last)
+        } catch {
+            let error = StoreError(translating: error).located(in: storage)
+            guard error.cause == .damaged else { throw error }
+            return error.places
+        }
+        return []
     }
 }
 

@@ -35,7 +35,7 @@ extension Container {
         keepingHistory: Bool = false, contentHashes: Bool = true,
         progress: @escaping ReadingProgress = { _, _ in }
     ) async throws(StoreError) -> Archive {
-        try await answering { () async throws(EngineError) -> Archive in
+        try await answering(in: foundation.storage) { () async throws(EngineError) -> Archive in
             try await steadySource().archive(
                 of: parts, demanded: !parts.isEmpty, to: path, since: base,
                 keepingHistory: keepingHistory, contentHashes: contentHashes, progress: progress)
@@ -83,7 +83,7 @@ extension Container {
         progress: @escaping ReadingProgress = { _, _ in },
         into write: @escaping @Sendable ([UInt8]) throws -> Void
     ) async throws(StoreError) {
-        try await answering { () async throws(EngineError) in
+        try await answering(in: foundation.storage) { () async throws(EngineError) in
             let source = try await steadySource()
             try await source.threads.run {
                 let backup = try StoreBackup(
