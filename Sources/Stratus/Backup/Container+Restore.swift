@@ -17,7 +17,8 @@ public struct RestoreReport: Hashable, Sendable {
     public var recordCount: Int
     /// Whether the content hash of each zone was compared with the one that the archive states or,
     /// of another state than its last and of a copy, that the source has. False where there is no
-    /// zone.
+    /// zone. Content hashes have the addresses of chunks of assets; of an archive the bytes of all
+    /// chunks were compared with those.
     public var isProved: Bool
     /// What others than owners may do in it; of a clone nothing, unless it was made with access.
     public var access: [RestoredAccess] = []
@@ -51,7 +52,8 @@ extension Archive {
     ) async throws(StoreError) -> RestoreReport {
         let restoration = try await restoration(
             at: point, StoreRestoration.Kind(cloning: cloning, keepingAccess), progress)
-        return try await answering { () async throws(EngineError) -> RestoreReport in
+        return try await answering(in: restoration.source.foundation.storage) {
+            () async throws(EngineError) -> RestoreReport in
             try await restoration.run(path, on: fileSystem)
         }
     }
@@ -67,7 +69,8 @@ extension Archive {
         progress: @escaping Container.ReadingProgress = { _, _ in }
     ) async throws(StoreError) -> RestoreReport {
         let restoration = try await restoration(at: point, .restored, progress)
-        return try await answering { () async throws(EngineError) -> RestoreReport in
+        return try await answering(in: restoration.source.foundation.storage) {
+            () async throws(EngineError) -> RestoreReport in
             try await restoration.rehearse(path, on: fileSystem, scratch: scratch)
         }
     }
@@ -76,12 +79,16 @@ extension Archive {
         at point: PastPoint?, _ kind: StoreRestoration.Kind,
         _ progress: @escaping Container.ReadingProgress
     ) async throws(StoreError) -> StoreRestoration {
-        let source = try await container()
+        let source = try await container(memoryLimit: Self.restoringMemory)
         guard source.recoveryReport.manifestDamage == nil else { throw manifestDamage }
         return StoreRestoration(
-            source: source, snapshot: try await source.snapshot(orAt: point), kind: kind,
+            source: source, isOfArchive: true, snapshot: try await source.snapshot(orAt: point),
+            kind: kind,
             expected: point == nil ? last : nil, progress: progress)
     }
+
+    /// What the source of a restore may take of memory, in bytes, and what comes out as much again.
+    private static let restoringMemory = 24 << 20
 
     /// That the manifest in the archive is damaged, whose own damage names a file as if that were one of
     /// the store.
@@ -104,10 +111,11 @@ extension Container {
         to path: String, cloning: Bool = false, keepingAccess: Bool = false,
         progress: @escaping ReadingProgress = { _, _ in }
     ) async throws(StoreError) -> RestoreReport {
-        try await answering { () async throws(EngineError) -> RestoreReport in
+        try await answering(in: foundation.storage) {
+            () async throws(EngineError) -> RestoreReport in
             let source = try await steadySource()
             let restoration = StoreRestoration(
-                source: source, snapshot: source.snapshot(),
+                source: source, isOfArchive: false, snapshot: source.snapshot(),
                 kind: StoreRestoration.Kind(cloning: cloning, keepingAccess), expected: nil,
                 progress: progress)
             return try await restoration.run(path, on: foundation.storage.fileSystem)
@@ -137,6 +145,7 @@ private struct StoreRestoration: Sendable {
 
     /// Opened for reading.
     let source: Container
+    let isOfArchive: Bool
     let snapshot: Snapshot
     let kind: Kind
     /// The archive that says what must come out; nil: what the source has.
@@ -200,6 +209,7 @@ private struct StoreRestoration: Sendable {
                 of: snapshot.state, to: snapshot.end, keepsHistory: true,
                 try foundation.assets.chunks(), foundation.registry, foundation.budget,
                 randomness)
+            copy.verifiesChunks = isOfArchive
             var identity = try snapshot.state.identity.continued(behind: copy.end, randomness)
             if case .clone = kind {
                 identity = identity.cloned(randomness)
