@@ -20,7 +20,7 @@ public struct DatabaseSnapshot: Sendable {
     func answer<Answer>(
         _ body: (DatabaseView) throws(EngineError) -> Answer
     ) throws(StoreError) -> Answer {
-        try answering { () throws(EngineError) in
+        try answering(in: snapshot.container.foundation.storage) { () throws(EngineError) in
             try body(DatabaseView(snapshot.reading(), scope, principal))
         }
     }

@@ -10,7 +10,7 @@ package struct ArchiveDamage: Error, Hashable, Sendable {
 
     /// The names of the page.
     package enum StaticName: String, Sendable {
-        case length, magic, checksum, reserved, foot, table, part, base, cycle
+        case length, magic, checksum, reserved, foot, table, part, base, cycle, chain, zones
     }
 
     package var kind: Kind

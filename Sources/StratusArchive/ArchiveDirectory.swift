@@ -23,6 +23,8 @@ package struct ArchiveDirectory {
     private var candidates: [String]?
     /// Of these the ones whose head is whole. Copies have the same number.
     private var names: [Hash128: [String]] = [:]
+    /// What archives are restricted to, which those of a chain have in common.
+    private var selections: Set<[ArchiveTable.Selected]> = []
 
     /// A process may have several archives open, and 1,024 descriptors where nothing else was set.
     package static let descriptorLimit = 64
@@ -64,6 +66,7 @@ package struct ArchiveDirectory {
         var own = try open(name)
         var chain = [own]
         var seen: Set = [own.archiveID]
+        var totals = own.totals
         while let baseID = own.table.baseID {
             let table = own.table
             guard seen.insert(baseID).inserted else {
@@ -76,6 +79,10 @@ package struct ArchiveDirectory {
             }
             guard let base else {
                 throw ArchiveDamage(.archive(.base), file: own.name, byte: 0)
+            }
+            totals.add(base.totals)
+            guard totals.excess == nil else {
+                throw ArchiveDamage(.archive(.chain), file: chain[0].name, byte: 0)
             }
             chain.append(base)
             own = base
@@ -115,7 +122,7 @@ package struct ArchiveDirectory {
         case .stranger(let damage): throw damage
         case .headed(let file, let head):
             do {
-                let archive = try ArchiveFile(file, head)
+                let archive = try ArchiveFile(file, head, sharing: &selections)
                 entries[name] = .opened(archive)
                 return archive
             } catch {

@@ -82,13 +82,4 @@ struct ArchiveFoot: Equatable, Sendable {
         self.tableLength = tableLength
         self.digest = digest
     }
-
-    /// What the foot states of a head and a table.
-    static func digest(_ head: ArchiveHead, _ table: [UInt8]) -> [UInt8] {
-        var hash = SHA256()
-        let head = head.encoded()
-        hash.update(head.span)
-        hash.update(table.span)
-        return hash.finish()
-    }
 }

@@ -9,17 +9,20 @@ package final class ArchiveStorage: ReadOnlyStorage {
     private let files: [String: ChainedFile]
 
     /// The store in a chain of archives, which lie in `folder`.
-    package init(_ chain: [ArchiveFile], in folder: any Storage) {
+    ///
+    /// - Throws: ``ArchiveDamage`` where a table is not what it was when its archive was opened.
+    package init(_ chain: [ArchiveFile], in folder: any Storage) throws {
         precondition(!chain.isEmpty, "a chain has a full archive")
         self.chain = chain
         place = folder.place + "/" + chain[chain.count - 1].name
         fileSystem = folder.fileSystem
         var files: [String: ChainedFile] = [:]
         for archive in chain {
-            for (number, listed) in archive.table.files.enumerated() {
+            let contents = try archive.contents()
+            for (number, listed) in contents.files.enumerated() {
                 var file = files[listed.name] ?? ChainedFile(name: listed.name)
                 file.length = max(file.length, listed.length)
-                file.layers.append((archive, number))
+                file.layers.append((contents, number))
                 files[listed.name] = file
             }
         }
@@ -39,6 +42,16 @@ package final class ArchiveStorage: ReadOnlyStorage {
         return ArchivePin()
     }
 
+    /// What no part holds, or is not there, is wrong with the last archive as a whole.
+    package func holder(of name: String, at byte: Int) -> (file: String, byte: Int)? {
+        for layer in (files[name]?.layers ?? []).reversed() {
+            if let place = layer.contents.place(of: byte, ofFile: layer.number) {
+                return (layer.contents.name, place)
+            }
+        }
+        return (chain[chain.count - 1].name, 0)
+    }
+
     package func hasWriter() throws(StorageError) -> Bool { false }
     package func writer() throws(StorageError) -> String? { nil }
     package func close() {}
@@ -50,7 +63,7 @@ private final class ArchivePin: StoragePin {}
 private struct ChainedFile: Sendable {
     var name: String
     var length = 0
-    var layers: [(archive: ArchiveFile, number: Int)] = []
+    var layers: [(contents: ArchiveContents, number: Int)] = []
 }
 
 private final class ArchivedFile: ReadOnlyFile {
@@ -64,7 +77,7 @@ private final class ArchivedFile: ReadOnlyFile {
         guard range.upperBound <= length else { throw StorageError(.truncated, file: name) }
         var bytes = [UInt8](repeating: 0, count: range.count)
         for layer in file.layers {
-            try layer.archive.read(range, ofFile: layer.number, into: &bytes, mode)
+            try layer.contents.read(range, ofFile: layer.number, into: &bytes, mode)
         }
         return bytes
     }

@@ -1,7 +1,8 @@
 package import StratusBytes
 
-/// What an archive holds: `Formats/Archive.md`, "Table".
-package struct ArchiveTable: Equatable, Sendable {
+/// What an archive says of itself: `Formats/Archive.md`, "Table". Zones, files and parts, of which there
+/// may be very many, are not held: they are read from the file one after the other.
+package struct ArchiveTable: Sendable {
     /// A zone of the store as it was.
     package struct Zone: Hashable, Sendable {
         /// The user record name of the owner of its database; empty: the public one.
@@ -61,20 +62,20 @@ package struct ArchiveTable: Equatable, Sendable {
     }
 
     /// A file of the store. What no part holds of it reads as zero.
-    package struct File: Hashable, Sendable {
-        package var name: String
+    struct File: Sendable {
+        var name: String
         /// In bytes.
-        package var length: Int
+        var length: Int
     }
 
     /// Bytes of a file. The parts lie one behind the other in the archive, from the head on.
-    package struct Part: Hashable, Sendable {
+    struct Part: Sendable {
         /// The number of the file in the table.
-        package var file: Int
-        package var place: Int
-        package var length: Int
+        var file: Int
+        var place: Int
+        var length: Int
         /// SHA-256 of the bytes.
-        package var digest: [UInt8]
+        var digest: [UInt8]
     }
 
     /// Nil: the archive is full. Otherwise the one that it goes on from.
@@ -93,11 +94,16 @@ package struct ArchiveTable: Equatable, Sendable {
     /// Of the last commit, and of the archive itself, in microseconds since 1970.
     package var lastTime: Int64
     package var made: Int64
-    package var zones: [Zone] = []
     /// Empty: the whole store.
     package var selection: [Selected] = []
-    package internal(set) var files: [File] = []
-    package internal(set) var parts: [Part] = []
+    package private(set) var zoneCount = 0
+    /// Of all zones together.
+    package private(set) var recordCount = 0
+    /// Whether there are zones, and the content of each is stated.
+    package private(set) var statesContents = false
+    /// Where the first zone, and the number of files, lie in the table, in bytes.
+    private(set) var zonesPlace = 0
+    private(set) var filesPlace = 0
 
     package init(
         baseID: Hash128?, storeID: Hash128, lineage: UInt64, incarnation: UInt16,
@@ -118,16 +124,20 @@ package struct ArchiveTable: Equatable, Sendable {
     }
 
     /// Of an encoded table, in bytes.
-    package static let lengthLimit = 256 << 20
+    package static let lengthLimit = 128 << 20
+    package static let zoneLimit = 1 << 18
+    package static let selectionLimit = 1 << 12
+    /// Of the file of a manifest, which is read whole, in bytes.
+    static let manifestLimit = 12 << 20
     static let partLimit = 1 << 20
-    private static let nameLimit = 255
-    static let fileLimit = 1 << 20
+    fileprivate static let nameLimit = 255
     /// A chunk segment's.
-    private static let fileLengthLimit = 1 << 40
-    private static let offsetLimit: UInt64 = 1 << 52
+    fileprivate static let fileLengthLimit = 1 << 40
+    fileprivate static let offsetLimit: UInt64 = 1 << 52
 
-    func encoded() -> [UInt8] {
-        var writer = ByteWriter(capacity: 256 + parts.count * 40)
+    /// What comes before the zones.
+    func encodedHead() -> [UInt8] {
+        var writer = ByteWriter(capacity: 96)
         writer.hash(baseID ?? Hash128(high: 0, low: 0))
         writer.hash(storeID)
         writer.uint64(lineage)
@@ -140,41 +150,44 @@ package struct ArchiveTable: Equatable, Sendable {
         writer.uint16(incarnation)
         writer.uint8(keepsHistory ? 1 : 0)
         writer.zeros(5)
-        writer.varint(zones.count)
-        for zone in zones {
-            writer.countedText(zone.owner)
-            writer.countedText(zone.name)
-            writer.varint(zone.recordCount)
-            writer.uint8(zone.content == nil ? 0 : 1)
-            if let content = zone.content {
-                writer.varint(content.recordCount)
-                writer.append(content.sum)
-            }
-        }
+        return writer.bytes
+    }
+
+    func encodedSelection() -> [UInt8] {
+        var writer = ByteWriter(capacity: 16)
         writer.varint(selection.count)
         for selected in selection {
             writer.countedText(selected.owner)
             writer.countedText(selected.zone)
         }
-        writer.varint(files.count)
-        for file in files {
-            writer.countedText(file.name)
-            writer.varint(file.length)
-        }
-        writer.varint(parts.count)
-        for part in parts {
-            writer.varint(part.file)
-            writer.varint(part.place)
-            writer.varint(part.length)
-            writer.append(part.digest)
-        }
         return writer.bytes
     }
 
-    /// Decodes and checks a table. Nothing of it is believed before, and what is allocated is bounded
-    /// by its length.
-    init(_ bytes: Span<UInt8>) throws(FormatError) {
-        var cursor = ByteCursor()
+    /// Decodes and checks a table up to where its files begin. The number of what follows is never
+    /// believed, and what is held has a limit.
+    init(_ reader: inout TableReader) throws {
+        self = try reader.next(Self.init(head:_:))
+        zoneCount = try reader.count(upTo: Self.zoneLimit, ofAtLeast: 4)
+        zonesPlace = reader.place
+        statesContents = zoneCount > 0
+        for _ in 0..<zoneCount {
+            let zone = try reader.next(Zone.init)
+            recordCount += zone.recordCount
+            if zone.content == nil { statesContents = false }
+            guard recordCount <= Int(Self.offsetLimit) else { throw reader.damage }
+        }
+        for _ in 0..<(try reader.count(upTo: Self.selectionLimit, ofAtLeast: 2)) {
+            // Each item stands once, in their order.
+            let selected = try reader.next(Selected.init)
+            guard selected.isValid, selection.last?.precedes(selected) ?? true else {
+                throw reader.damage
+            }
+            selection.append(selected)
+        }
+        filesPlace = reader.place
+    }
+
+    private init(head bytes: Span<UInt8>, _ cursor: inout ByteCursor) throws(FormatError) {
         let base = try cursor.hash(bytes)
         baseID = base == Hash128(high: 0, low: 0) ? nil : base
         storeID = try cursor.hash(bytes)
@@ -193,80 +206,78 @@ package struct ArchiveTable: Equatable, Sendable {
         guard bytes.isZero(in: reserved), incarnation < 1 << 12,
             start <= end, floor <= end, end < Self.offsetLimit, baseID != nil || start == 0
         else { throw .value("table") }
-        try readZones(bytes, &cursor)
-        try readSelection(bytes, &cursor)
-        try readFiles(bytes, &cursor)
-        try readParts(bytes, &cursor)
-        try cursor.end(bytes)
+    }
+}
+
+extension ArchiveTable.Zone {
+    init(_ bytes: Span<UInt8>, _ cursor: inout ByteCursor) throws(FormatError) {
+        owner = try cursor.text(bytes, upTo: ArchiveTable.nameLimit)
+        name = try cursor.text(bytes, upTo: ArchiveTable.nameLimit)
+        recordCount = try cursor.count(bytes, upTo: Int(ArchiveTable.offsetLimit))
+        let flag = try cursor.uint8(bytes)
+        guard flag < 2 else { throw .newer("flags") }
+        if flag == 0 { return }
+        let counted = try cursor.count(bytes, upTo: recordCount)
+        let sum = bytes.array(in: try cursor.range(bytes, count: 32))
+        content = ArchiveTable.Content(recordCount: counted, sum: sum)
     }
 
-    private mutating func readZones(
-        _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
-    ) throws(FormatError) {
-        for _ in 0..<(try cursor.count(bytes, upTo: bytes.count / 4)) {
-            let owner = try cursor.text(bytes, upTo: Self.nameLimit)
-            let name = try cursor.text(bytes, upTo: Self.nameLimit)
-            let count = try cursor.count(bytes, upTo: Int(Self.offsetLimit))
-            let flag = try cursor.uint8(bytes)
-            guard flag < 2 else { throw .newer("flags") }
-            var content: Content?
-            if flag == 1 {
-                let counted = try cursor.count(bytes, upTo: count)
-                let sum = bytes.array(in: try cursor.range(bytes, count: 32))
-                content = Content(recordCount: counted, sum: sum)
+    func write(to writer: inout ByteWriter) {
+        writer.countedText(owner)
+        writer.countedText(name)
+        writer.varint(recordCount)
+        writer.uint8(content == nil ? 0 : 1)
+        guard let content else { return }
+        writer.varint(content.recordCount)
+        writer.append(content.sum)
+    }
+}
+
+extension ArchiveTable.Selected {
+    fileprivate init(_ bytes: Span<UInt8>, _ cursor: inout ByteCursor) throws(FormatError) {
+        owner = try cursor.text(bytes, upTo: ArchiveTable.nameLimit)
+        zone = try cursor.text(bytes, upTo: ArchiveTable.nameLimit)
+    }
+}
+
+// What the files are made of.
+extension ArchiveTable {
+    static func files(_ reader: inout TableReader) throws -> [File] {
+        var (files, names) = ([File](), Set<String>())
+        for _ in 0..<(try reader.count(upTo: ArchiveTotals.limit.files, ofAtLeast: 2)) {
+            let file = try reader.next { bytes, cursor throws(FormatError) in
+                File(
+                    name: try cursor.text(bytes, upTo: nameLimit),
+                    length: try cursor.count(bytes, upTo: fileLengthLimit))
             }
-            zones.append(Zone(owner: owner, name: name, recordCount: count, content: content))
+            guard isName(file.name), file.isReadable, names.insert(file.name).inserted else {
+                throw reader.damage
+            }
+            files.append(file)
         }
+        return files
     }
 
-    /// Each item stands once, in their order.
-    private mutating func readSelection(
-        _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
-    ) throws(FormatError) {
-        for _ in 0..<(try cursor.count(bytes, upTo: bytes.count / 2)) {
-            let selected = Selected(
-                owner: try cursor.text(bytes, upTo: Self.nameLimit),
-                zone: try cursor.text(bytes, upTo: Self.nameLimit))
-            guard selected.isValid, selection.last?.precedes(selected) ?? true else {
-                throw .value("table")
-            }
-            selection.append(selected)
-        }
+    static func partCount(_ reader: inout TableReader) throws -> Int {
+        try reader.count(upTo: ArchiveTotals.limit.parts, ofAtLeast: 35)
     }
 
-    private mutating func readFiles(
-        _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
-    ) throws(FormatError) {
-        var names: Set<String> = []
-        for _ in 0..<(try cursor.count(bytes, upTo: min(Self.fileLimit, bytes.count / 2))) {
-            let name = try cursor.text(bytes, upTo: Self.nameLimit)
-            let length = try cursor.count(bytes, upTo: Self.fileLengthLimit)
-            guard Self.isName(name), names.insert(name).inserted else { throw .value("table") }
-            files.append(File(name: name, length: length))
+    /// Gives `body` the parts of `files`, each of which has at least one. The parts of a file follow each
+    /// other, in the order of their places.
+    static func forEachPart(
+        of files: [File], count: Int, _ reader: inout TableReader, _ body: (Part) throws -> Void
+    ) throws {
+        var (file, end) = (-1, 0)
+        for _ in 0..<count {
+            let part = try reader.next(Part.init)
+            let isFirst = part.file == file + 1
+            guard isFirst || part.file == file && part.place >= end, part.file < files.count,
+                part.length > 0, part.place + part.length <= files[part.file].length
+            else { throw reader.damage }
+            (file, end) = (part.file, part.place + part.length)
+            try body(part)
         }
-    }
-
-    /// The parts of a file follow each other, in the order of their places.
-    private mutating func readParts(
-        _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
-    ) throws(FormatError) {
-        for _ in 0..<(try cursor.count(bytes, upTo: bytes.count / 35)) {
-            let file = try cursor.count(bytes, upTo: files.count)
-            let place = try cursor.count(bytes, upTo: Self.fileLengthLimit)
-            let length = try cursor.count(bytes, upTo: Self.partLimit)
-            let digest = bytes.array(in: try cursor.range(bytes, count: 32))
-            guard file < files.count, length > 0, place + length <= files[file].length else {
-                throw .value("table")
-            }
-            if let last = parts.last {
-                guard file == last.file ? place >= last.place + last.length : file == last.file + 1
-                else { throw .value("table") }
-            } else if file != 0 {
-                throw .value("table")
-            }
-            parts.append(Part(file: file, place: place, length: length, digest: digest))
-        }
-        guard files.isEmpty || parts.last?.file == files.count - 1 else { throw .value("table") }
+        guard file == files.count - 1 else { throw reader.damage }
     }
 
     /// Names of a store's files, and nothing else: none leads out of a directory.
@@ -275,7 +286,34 @@ package struct ArchiveTable: Equatable, Sendable {
             name.hasPrefix(prefix) && Hex.number(name.dropFirst(prefix.utf8.count)) != nil
         }
     }
+}
 
-    /// Of all parts, in bytes.
-    package var contentLength: Int { parts.reduce(0) { $0 + $1.length } }
+extension ArchiveTable.File {
+    private static let manifestPrefix = "manifest-"
+
+    /// Whether a reader takes a file of this length.
+    var isReadable: Bool {
+        !name.hasPrefix(Self.manifestPrefix) || length <= ArchiveTable.manifestLimit
+    }
+
+    func write(to writer: inout ByteWriter) {
+        writer.countedText(name)
+        writer.varint(length)
+    }
+}
+
+extension ArchiveTable.Part {
+    fileprivate init(_ bytes: Span<UInt8>, _ cursor: inout ByteCursor) throws(FormatError) {
+        file = try cursor.count(bytes, upTo: ArchiveTotals.limit.files)
+        place = try cursor.count(bytes, upTo: ArchiveTable.fileLengthLimit)
+        length = try cursor.count(bytes, upTo: ArchiveTable.partLimit)
+        digest = bytes.array(in: try cursor.range(bytes, count: 32))
+    }
+
+    func write(to writer: inout ByteWriter) {
+        writer.varint(file)
+        writer.varint(place)
+        writer.varint(length)
+        writer.append(digest)
+    }
 }

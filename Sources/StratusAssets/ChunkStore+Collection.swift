@@ -98,11 +98,22 @@ extension ChunkStore {
     }
 
     /// The frame of a chunk as it lies in its segment, header and padding with it; that its bytes are
-    /// what was stored is verified, not that the address is theirs.
+    /// what was stored is verified.
+    ///
+    /// - Parameter verifiesAddress: whether it is verified, too, that the address is that of its bytes:
+    ///   they are unpacked and hashed for it.
     package func storedFrame(
-        _ address: ChunkAddress, at place: ChunkLocation
+        _ address: ChunkAddress, at place: ChunkLocation, verifyingAddress verifiesAddress: Bool
     ) throws(ChunkError) -> [UInt8] {
         let (frame, bytes) = try frame(address, at: place, .blocking)
+        if verifiesAddress {
+            do throws(ChunkDamage.Kind) {
+                _ = try frame.content(of: bytes)
+            } catch {
+                throw .damaged(ChunkDamage(error, file: place.file, byte: place.byte))
+            }
+            return bytes
+        }
         guard Checksum.xxh3(bytes.span, in: frame.storedRange) == frame.checksum,
             bytes.span.isZero(in: frame.storedRange.upperBound..<bytes.count)
         else {

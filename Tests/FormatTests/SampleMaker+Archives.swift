@@ -215,8 +215,8 @@ enum ArchiveImage {
         let disk = try SimulatedDisk(holding: archives)
         guard let last = archives.keys.max() else { return [:] }
         var directory = ArchiveDirectory(try disk.storage(writing: false))
-        let storage = ArchiveStorage(
-            try directory.chain(endingWith: last), in: directory.folder)
+        let storage = try ArchiveStorage(
+            directory.chain(endingWith: last), in: directory.folder)
         for archive in storage.chain {
             if let damage = try archive.verify().first { throw damage }
         }

@@ -507,7 +507,8 @@ import Testing
         try bytes.write(to: URL(filePath: path))
         let verified = try await place.run("backups verify @/full.archive")
         #expect(verified.code == .differences && verified.results.contains("archive.part"))
-        #expect(try await place.run("restore @/full.archive @/new").code == .damaged)
+        let restored = try await place.run("restore @/full.archive @/new")
+        #expect(restored.code == .invalidBackup, "\(restored.messages)")
         bytes[3] ^= 1
         try bytes.write(to: URL(filePath: path))
         #expect(try await place.run("backups show @/full.archive").code == .invalidBackup)
@@ -529,5 +530,91 @@ import Testing
         }
         let full = try await place.run("\(since) --or-full")
         #expect(full.code == .ok && full.messages.contains("the archive is full"))
+    }
+
+    /// Each bit flip that a command meets is said of the archive.
+    @Test func `damage in an archive is named in the archive, whatever command meets it`()
+        async throws
+    {
+        let place = try await Self.backedUp()
+        let path = place.path + "/full.archive"
+        let bytes = try Data(contentsOf: URL(filePath: path))
+        let table = 64 + (try ForgedArchive(Array(bytes))).content.count
+        var refused = 0
+        for number in 0..<40 {
+            let byte = 64 + number * (table - 64) / 40
+            var damaged = bytes
+            damaged[byte] ^= 1 << UInt8(number % 8)
+            try damaged.write(to: URL(filePath: path))
+            for line in [
+                "restore @/full.archive @/new", "backups merge @/full.archive -o @/merged.archive",
+                "diff @/full.archive @/store",
+                "restore @/full.archive @/store --zone files --dry-run",
+            ] {
+                let run = try await place.run(line)
+                // Not each command reads every byte.
+                #expect(
+                    [.ok, .invalidBackup].contains(run.code), "\(byte) \(line): \(run.messages)")
+                if run.code == .invalidBackup {
+                    #expect(run.messages.contains("full.archive"), "\(byte) \(line)")
+                    refused += 1
+                }
+                for made in ["/new", "/merged.archive"] {
+                    try? FileManager.default.removeItem(atPath: place.path + made)
+                }
+            }
+        }
+        #expect(refused > 40)
+    }
+
+    @Test func `an archive whose table says other zones than it holds is refused and found`()
+        async throws
+    {
+        let place = try await Self.backedUp()
+        let path = place.path + "/full.archive"
+        let whole = try ForgedArchive(Array(try Data(contentsOf: URL(filePath: path))))
+        var forged: [ForgedArchive] = []
+        // The last byte is of the sum of the digests.
+        for place in [whole.zones.count - 1, 36] {
+            var other = whole
+            other.zones[place] ^= 1
+            forged.append(other)
+        }
+        var other = whole
+        other.zones = ForgedArchive.items(0)
+        forged.append(other)
+        other.zones = ForgedArchive.items(1) { $1.zone("files", records: 4) }
+        forged.append(other)
+        for archive in forged {
+            try Data(archive.bytes).write(to: URL(filePath: path))
+            let verified = try await place.run("backups verify @/full.archive")
+            #expect(verified.code == .differences, "\(verified.messages)")
+            #expect(verified.results.contains("archive.zones"), "\(verified.results)")
+            let restored = try await place.run("restore @/full.archive @/new")
+            #expect(restored.code == .invalidBackup, "\(restored.messages)")
+            #expect(restored.messages.contains("archive.zones"))
+            #expect(!FileManager.default.fileExists(atPath: place.path + "/new"))
+        }
+        try Data(whole.bytes).write(to: URL(filePath: path))
+        _ = try await Self.results("restore @/full.archive @/new", in: place)
+    }
+
+    @Test func `a chunk that has not the bytes of its address is not restored`() async throws {
+        let place = try Place()
+        // So few that they are stored as they are, and in no record.
+        var generator = SeededGenerator(seed: 1)
+        let bytes = (0..<5000).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
+        try Data(bytes).write(to: URL(filePath: place.path + "/tree/c.bin"))
+        try await place.importTree()
+        _ = try await Self.results("backup @/store -o @/full.archive", in: place)
+        let path = place.path + "/full.archive"
+        var archive = try ForgedArchive(Array(try Data(contentsOf: URL(filePath: path))))
+        #expect(try archive.exchangeChunk(bytes, bytes.reversed()))
+        try Data(archive.bytes).write(to: URL(filePath: path))
+        let restored = try await place.run("restore @/full.archive @/new")
+        #expect(restored.code == .invalidBackup, "\(restored)")
+        #expect(restored.messages.contains("address") && restored.messages.contains("full.archive"))
+        #expect(!FileManager.default.fileExists(atPath: place.path + "/new"))
+        #expect(try await place.run("backups verify @/full.archive").code == .differences)
     }
 }

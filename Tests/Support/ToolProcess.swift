@@ -20,10 +20,12 @@ package final class ToolProcess: Sendable {
 
     /// Starts the tool, or another program, that was built with the tests.
     ///
-    /// - Parameter environment: what it has beside the environment of the tests, or instead.
+    /// - Parameters:
+    ///   - environment: what it has beside the environment of the tests, or instead.
+    ///   - isSilent: what it writes goes nowhere, its messages too.
     package init(
         _ arguments: [String] = [], program name: String = "stratus",
-        environment: [String: String] = [:]
+        environment: [String: String] = [:], isSilent: Bool = false
     ) throws {
         let program = try Self.program(name)
         // Of two that are started at once neither gets an end of the other's pipes.
@@ -31,7 +33,8 @@ package final class ToolProcess: Sendable {
             let (input, output) = (try Self.makePipe(), try Self.makePipe())
             defer { for end in [input.read, output.write] { _ = close(end) } }
             let process = try Self.spawn(
-                program, arguments, environment, input: input.read, output: output.write)
+                program, arguments, environment, input: input.read,
+                output: isSilent ? nil : output.write)
             return (process, input.write, output.read)
         }
         self.process = process
@@ -53,14 +56,21 @@ package final class ToolProcess: Sendable {
     // and outlives the call.
     private static func spawn(
         _ program: String, _ arguments: [String], _ environment: [String: String], input: Int32,
-        output: Int32
+        output: Int32?
     ) throws -> pid_t {
         var actions = unsafe posix_spawn_file_actions_t()
         var process: pid_t = 0
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
         unsafe posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
-        unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+        if let output {
+            unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+        } else {
+            for descriptor in [STDOUT_FILENO, STDERR_FILENO] {
+                unsafe posix_spawn_file_actions_addopen(
+                    &actions, descriptor, "/dev/null", O_WRONLY, 0)
+            }
+        }
         let environment = ProcessInfo.processInfo.environment
             .merging(environment) { _, given in given }.map { "\($0.key)=\($0.value)" }
         let result = unsafe withStrings([program] + arguments) { words in
@@ -134,7 +144,47 @@ package final class ToolProcess: Sendable {
         // Safe: the status is what the call fills.
         while unsafe waitpid(process, &status, 0) < 0, errno == EINTR {}
         state.withLock { $0.hasEnded = true }
+        return Self.code(status)
+    }
+
+    private static func code(_ status: Int32) -> Int32 {
         let signal = status & 0x7f
         return signal == 0 ? (status >> 8) & 0xff : 128 + signal
+    }
+
+    /// How a process went that was measured.
+    package struct Measurement: Sendable {
+        /// As ``wait()`` returns it.
+        package var code: Int32
+        /// The most memory that it took besides that of files, in bytes, as far as it was seen.
+        package var memory: Int
+        package var seconds: Double
+    }
+
+    /// Waits for its end, and looks every few milliseconds at the memory that it takes. After `limit`
+    /// seconds it is killed.
+    package func waitMeasuring(limit: Double) -> Measurement {
+        let begin = ContinuousClock.now
+        func seconds() -> Double { (ContinuousClock.now - begin) / .seconds(1) }
+        var memory = 0
+        var status: Int32 = 0
+        while true {
+            memory = max(memory, anonymousMemory ?? 0)
+            // Safe: the status is what the call fills.
+            if unsafe waitpid(process, &status, WNOHANG) == process { break }
+            if seconds() > limit { send(SIGKILL) }
+            usleep(2_000)
+        }
+        state.withLock { $0.hasEnded = true }
+        return Measurement(code: Self.code(status), memory: memory, seconds: seconds())
+    }
+
+    /// What the process takes now besides pages of files, in bytes.
+    private var anonymousMemory: Int? {
+        guard let text = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8),
+            let line = text.split(separator: "\n").first(where: { $0.hasPrefix("RssAnon:") }),
+            let number = line.split(whereSeparator: { !$0.isNumber }).first.flatMap({ Int($0) })
+        else { return nil }
+        return number << 10
     }
 }

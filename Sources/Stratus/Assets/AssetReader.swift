@@ -162,6 +162,7 @@ extension StoredAsset {
     fileprivate func named(_ error: EngineError) -> EngineError {
         guard let record, let field, !error.wouldBlock else { return error }
         var named = StoreError(error).with(record)
+        if let storage = store?.storage { named = named.located(in: storage) }
         named.reason += " (field \(field))"
         return .refused(named)
     }

@@ -83,8 +83,39 @@ public struct Archive: Sendable {
         public var chainLength: Int
         /// What it is restricted to; empty: it is of the whole store.
         public var parts: [Part]
-        /// The zones of all databases that it has, in the state at the end.
-        public var zones: [Zone]
+        /// How many zones it has, in the state at the end: ``Archive/zones()``.
+        public var zoneCount: Int
+        /// How many records those have together.
+        public var recordCount: Int
+    }
+
+    /// What an archive says of its zones, which may be very many, some of them at a time.
+    public struct ZonePages: Sendable {
+        private var zones: ArchiveZones
+        private static let pageLength = 1000
+
+        fileprivate init(_ zones: ArchiveZones) { self.zones = zones }
+
+        /// The next zones, in the state at the end of the archive; none behind the last one.
+        ///
+        /// - Throws: ``StoreError`` with the cause `damaged` where the file is not what it was when the
+        ///   archive was opened.
+        public nonisolated(nonsending) mutating func next() async throws(StoreError)
+            -> [Information.Zone]
+        {
+            let first = zones
+            let (page, rest) = try await answering { () async throws(EngineError) in
+                try await IOThreads(count: 1).run {
+                    var (page, zones) = ([Information.Zone](), first)
+                    while page.count < Self.pageLength, let zone = try zones.next() {
+                        page.append(Information.Zone(zone))
+                    }
+                    return (page, zones)
+                }
+            }
+            zones = rest
+            return page
+        }
     }
 
     /// The file.
@@ -100,9 +131,24 @@ public struct Archive: Sendable {
     /// What the archive says of itself.
     public var information: Information { Information(chain) }
 
+    /// What the archive says of the zones of all databases that it has.
+    public var zonePages: ZonePages { ZonePages(last.zones()) }
+
+    /// The zones of all databases that it has, in the state at the end: all of ``zonePages``.
+    public nonisolated(nonsending) func zones() async throws(StoreError) -> [Information.Zone] {
+        var (pages, zones) = (zonePages, [Information.Zone]())
+        while true {
+            let page = try await pages.next()
+            if page.isEmpty { return zones }
+            zones += page
+        }
+    }
+
     var last: ArchiveFile { chain[chain.count - 1] }
+    var fileSystem: any FileSystem { folder.fileSystem }
+
     /// What the chain holds; made for each use, since few of the archives of a list are read.
-    var storage: ArchiveStorage { ArchiveStorage(chain, in: folder) }
+    func storage() throws -> ArchiveStorage { try ArchiveStorage(chain, in: folder) }
 
     /// Opens the archive in the file `path`; those that it goes on from must lie beside it.
     ///
@@ -203,8 +249,8 @@ public struct Archive: Sendable {
         progress: @escaping Container.ReadingProgress = { _, _ in }
     ) async throws(StoreError) -> [StoreError.Place] {
         try await answering { () async throws(EngineError) -> [StoreError.Place] in
-            try await IOThreads(count: 1).run { [chain, storage, scratch] in
-                let total = chain.reduce(0) { $0 + $1.table.contentLength }
+            try await IOThreads(count: 1).run { [self] in
+                let total = chain.reduce(0) { $0 + $1.contentLength }
                 var done = 0
                 var findings: [StoreError.Place] = []
                 for archive in chain {
@@ -215,9 +261,9 @@ public struct Archive: Sendable {
                     findings += damage.compactMap { StoreError($0).place }
                 }
                 guard findings.isEmpty else { return findings }
-                let content = try StoreVerification(storage, scratch: scratch)
+                findings = try verifyContent()
                 progress(total * 2, total * 2)
-                return content.findings.map(\.place)
+                return findings
             }
         }
     }
@@ -239,6 +285,7 @@ public struct Archive: Sendable {
     /// The same. Blocks the calling thread.
     func opened(memoryLimit: Int, threads: IOThreads) throws -> Container {
         let table = last.table
+        let storage = try storage()
         var foundation = StoreFoundation(
             ScratchStorage(over: storage, in: scratch), memoryLimit: memoryLimit,
             threads: threads, rebuilds: true)
@@ -246,7 +293,43 @@ public struct Archive: Sendable {
         foundation.historyFloor = JournalOffset(
             rawValue: table.keepsHistory ? table.floor : table.end)
         foundation.selection = ZoneSelection(table.selection)
-        return try Container(reading: foundation)
+        do {
+            return try Container(reading: foundation)
+        } catch {
+            throw Self.damage(error, in: storage)
+        }
+    }
+
+    /// Why the store in an archive cannot be opened. A file that is missing is missing in the archive.
+    private static func damage(_ error: any Error, in storage: ArchiveStorage) -> StoreError {
+        var error = StoreError(translating: error)
+        if error.code == .badContainer {
+            error = StoreError(.damaged(JournalDamage(.missingFile, file: "", byte: 0)))
+        }
+        return error.located(in: storage)
+    }
+
+    /// What is wrong with the store that the chain holds, and with what the table says of its zones.
+    private func verifyContent() throws -> [StoreError.Place] {
+        let storage = try storage()
+        let content: StoreVerification
+        do {
+            content = try StoreVerification(storage, scratch: scratch)
+        } catch {
+            throw Self.damage(error, in: storage)
+        }
+        let places = content.findings.map { $0.place.located(in: storage) }
+        guard places.isEmpty else { return places }
+        let store = try opened(
+            memoryLimit: StoreVerification.memoryLimit, threads: IOThreads(count: 1))
+        do {
+            try store.compareZones(at: store.snapshot(), with: last)
+        } catch {
+            let error = StoreError(translating: error).located(in: storage)
+            guard error.cause == .damaged else { throw error }
+            return error.places
+        }
+        return []
     }
 }
 
@@ -267,7 +350,8 @@ extension Archive.Information {
         length = last.length
         chainLength = chain.count
         parts = table.selection.map { Archive.Part($0) }
-        zones = table.zones.map { Zone($0) }
+        zoneCount = table.zoneCount
+        recordCount = table.recordCount
     }
 }
 

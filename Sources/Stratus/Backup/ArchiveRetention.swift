@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import StratusArchive
 internal import StratusBytes
-internal import StratusFiles
+package import StratusFiles
 internal import StratusJournal
 internal import StratusEngine
 
@@ -30,13 +30,25 @@ extension Archive {
     /// Deletes the archives in the directory `path` that `retention` does not keep, of each store, and
     /// of each choice of its parts, on its own; files that do not begin like an archive stay.
     ///
+    /// An archive is gone for good before the one that it goes on from is deleted, so that whenever the
+    /// power goes none is without its base.
+    ///
     /// - Parameter dryRun: only says what would be deleted.
-    /// - Returns: the files that are kept, and those that are gone, the newest first.
+    /// - Returns: the files that are kept, and those that are gone, the newest first. What another
+    ///   process reads and could not be deleted is kept, with what it goes on from.
     /// - Throws: ``StoreError`` with `invalidArguments` where `retention` keeps nothing. Where an
     ///   archive in the directory cannot be opened it deletes nothing and throws why.
     @discardableResult
     public nonisolated(nonsending) static func forget(
         in path: String, keeping retention: ArchiveRetention, dryRun: Bool = false
+    ) async throws(StoreError) -> (kept: [String], forgotten: [String]) {
+        try await forget(in: path, keeping: retention, dryRun: dryRun, on: LinuxFileSystem())
+    }
+
+    /// The same in a directory of `system`.
+    package nonisolated(nonsending) static func forget(
+        in path: String, keeping retention: ArchiveRetention, dryRun: Bool = false,
+        on system: any FileSystem
     ) async throws(StoreError) -> (kept: [String], forgotten: [String]) {
         guard
             [retention.last, retention.daily, retention.weekly, retention.monthly].contains(where: {
@@ -45,12 +57,12 @@ extension Archive {
         else {
             throw StoreError(.invalidArguments, "a retention that keeps nothing deletes everything")
         }
-        let (found, refused) = try await list(in: path)
+        let (found, refused) = try await list(in: path, on: system)
         guard refused.isEmpty else { throw StoreError(forgettingBeside: refused) }
         let series = Dictionary(grouping: found) {
             Series(storeID: $0.last.table.storeID, selection: $0.last.table.selection)
         }
-        let kept = series.values.reduce(into: Set<String>()) {
+        var kept = series.values.reduce(into: Set<String>()) {
             $0.formUnion(retention.kept(of: $1))
         }
         // An archive goes before the one that it goes on from; both may have the same end.
@@ -60,14 +72,37 @@ extension Archive {
         }
         let gone = order.filter { !kept.contains($0.path) }
         if !dryRun {
-            try await answering { () async throws(EngineError) in
-                try await IOThreads(count: 1).run {
-                    let folder = try LocalStorage(at: path, .reading)
-                    for archive in gone { _ = try folder.delete(archive.last.name) }
-                }
+            kept.formUnion(
+                try await answering { () async throws(EngineError) in
+                    try await IOThreads(count: 1).run { try delete(gone, in: path, on: system) }
+                })
+        }
+        return (
+            order.map(\.path).filter(kept.contains), gone.map(\.path).filter { !kept.contains($0) }
+        )
+    }
+
+    /// Deletes archives, of which each comes before the one that it goes on from. Returns the files
+    /// that are there all the same.
+    private static func delete(
+        _ archives: [Archive], in path: String, on system: any FileSystem
+    ) throws -> Set<String> {
+        let folder = try LocalStorage(at: path, .reading, on: system)
+        defer { folder.close() }
+        var needed: Set<Hash128> = []
+        var left: Set<String> = []
+        for archive in archives {
+            let isGone =
+                needed.contains(archive.last.archiveID)
+                ? false : try folder.delete(archive.last.name)
+            if isGone {
+                try folder.syncDirectory()
+            } else {
+                left.insert(archive.path)
+                needed.formUnion(archive.chain.map(\.archiveID))
             }
         }
-        return (order.map(\.path).filter(kept.contains), gone.map(\.path))
+        return left
     }
 }
 

@@ -42,7 +42,7 @@ extension Container {
         keepingHistory: Bool = false, contentHashes: Bool = true, marking mark: String? = nil,
         progress: @escaping ReadingProgress = { _, _ in }
     ) async throws(StoreError) -> Archive {
-        try await answering { () async throws(EngineError) -> Archive in
+        try await answering(in: foundation.storage) { () async throws(EngineError) -> Archive in
             try await archiving(marking: mark) {
                 source, mark async throws(EngineError) -> Archive in
                 try await source.archive(
@@ -96,7 +96,7 @@ extension Container {
         progress: @escaping ReadingProgress = { _, _ in },
         into write: @escaping @Sendable ([UInt8]) throws -> Void
     ) async throws(StoreError) {
-        try await answering { () async throws(EngineError) in
+        try await answering(in: foundation.storage) { () async throws(EngineError) in
             try await archiving(marking: mark) { source, mark async throws(EngineError) in
                 try await source.threads.run {
                     let backup = try StoreBackup(
@@ -126,63 +126,115 @@ extension Container {
         }
     }
 
-    /// All zones of all databases that hold anything, in one state, or those that are selected.
+    /// All zones of all databases that hold anything, in one state.
+    ///
+    /// - Parameter progress: is told how many records were read for content hashes.
+    func zoneSummary(
+        at snapshot: Snapshot, contentHashes: Bool, progress: RecordProgress = { _, _ in }
+    ) throws(EngineError) -> [ArchiveTable.Zone] {
+        var zones: [ArchiveTable.Zone] = []
+        try forEachZone(at: snapshot, contentHashes: contentHashes, progress: progress) {
+            zones.append($0)
+        }
+        return zones
+    }
+
+    /// Gives `body` all zones of all databases that hold anything, in one state, or those that are
+    /// selected. There may be very many.
     ///
     /// - Parameters:
-    ///   - base: what an archive says of them. The content of a zone is told from that by what has
-    ///     changed since.
+    ///   - known: what is known of their contents as of an earlier state: what they are now is told from
+    ///     that by what has changed since.
     ///   - progress: is told how many records were read for content hashes.
-    func zoneSummary(
+    func forEachZone(
         at snapshot: Snapshot, contentHashes: Bool, of selection: ZoneSelection? = nil,
-        since base: ArchiveTable? = nil, progress: RecordProgress = { _, _ in }
-    ) throws(EngineError) -> [ArchiveTable.Zone] {
+        since known: KnownContents = KnownContents(), progress: RecordProgress = { _, _ in },
+        _ body: (ArchiveTable.Zone) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        var done = 0
+        func forEach(
+            of owner: String, _ database: DatabaseSnapshot
+        ) throws(EngineError) {
+            try forEachZone(of: owner, database, selection) { zone, id throws(EngineError) in
+                var zone = zone
+                if contentHashes {
+                    zone.content = try refusing { () throws(StoreError) in
+                        try database.content(of: id, since: known[owner, zone.name], known.end) {
+                            progress(done + $0, nil)
+                        }
+                    }
+                }
+                done += zone.recordCount
+                try body(zone)
+            }
+        }
         // The host reads all, whatever the schema grants and whatever the state of an account.
-        var databases = [(owner: "", snapshot: snapshot.publicDatabase(asHost: "host"))]
+        try forEach(of: "", snapshot.publicDatabase(asHost: "host"))
         let reading = snapshot.reading()
         for number in 0..<reading.userCount {
             guard let user = try reading.user(number + 1) else { continue }
-            databases.append(
-                (user.recordName, snapshot.privateDatabase(asHost: user.recordName)))
+            let name = user.recordName
+            try forEach(of: name, snapshot.privateDatabase(asHost: name))
         }
-        var zones: [ArchiveTable.Zone] = []
-        var places: [(database: DatabaseSnapshot, id: RecordZone.ID)] = []
-        for (owner, database) in databases {
-            do throws(StoreError) {
-                for zone in try database.allRecordZones() {
-                    let name = zone.zoneID.zoneName
-                    let isSelected =
-                        selection?.contains(name, of: UserID(recordName: owner)) ?? true
-                    guard isSelected else { continue }
-                    let count = try database.recordCount(inZoneWith: zone.zoneID)
-                    if zone.zoneID.isDefault, count == 0 { continue }
-                    zones.append(
-                        ArchiveTable.Zone(
-                            owner: owner, name: name, recordCount: count, content: nil))
-                    places.append((database, zone.zoneID))
-                }
-            } catch {
-                throw .refused(error)
+    }
+
+    private func forEachZone(
+        of owner: String, _ database: DatabaseSnapshot, _ selection: ZoneSelection?,
+        _ body: (ArchiveTable.Zone, RecordZone.ID) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        let zones = try refusing { () throws(StoreError) in try database.allRecordZones() }
+        for id in zones.map(\.zoneID) {
+            let isSelected =
+                selection?.contains(id.zoneName, of: UserID(recordName: owner)) ?? true
+            guard isSelected else { continue }
+            let count = try refusing { () throws(StoreError) in
+                try database.recordCount(inZoneWith: id)
             }
+            if id.isDefault, count == 0 { continue }
+            try body(
+                ArchiveTable.Zone(
+                    owner: owner, name: id.zoneName, recordCount: count, content: nil), id)
         }
-        guard contentHashes else { return zones }
-        let known = Dictionary(
-            (base?.zones ?? []).map { ([$0.owner, $0.name], $0.content) },
-            uniquingKeysWith: { first, _ in first })
-        let total = zones.reduce(0) { $0 + $1.recordCount }
-        var done = 0
-        for (number, place) in places.enumerated() {
-            let zone = zones[number]
-            do throws(StoreError) {
-                zones[number].content = try place.database.content(
-                    of: place.id, since: known[[zone.owner, zone.name]] ?? nil, base?.end ?? 0
-                ) { progress(done + $0, total) }
-            } catch {
-                throw .refused(error)
-            }
-            done += zone.recordCount
-            progress(done, total)
+    }
+}
+
+/// What zones held in an earlier state of a store.
+struct KnownContents {
+    private struct Key: Hashable {
+        var owner: String
+        var name: String
+    }
+
+    private var contents: [Key: ArchiveTable.Content] = [:]
+    /// Where the journal ended.
+    private(set) var end: UInt64 = 0
+
+    /// Of none.
+    init() {}
+
+    /// What an archive states.
+    init(_ archive: ArchiveFile) throws {
+        end = archive.table.end
+        var zones = archive.zones()
+        while let zone = try zones.next() {
+            guard let content = zone.content else { continue }
+            contents[Key(owner: zone.owner, name: zone.name)] = content
         }
-        return zones
+    }
+
+    subscript(owner: String, name: String) -> ArchiveTable.Content? {
+        contents[Key(owner: owner, name: name)]
+    }
+}
+
+/// What `body` returns; what it throws is refused.
+private func refusing<Value>(
+    _ body: () throws(StoreError) -> Value
+) throws(EngineError) -> Value {
+    do throws(StoreError) {
+        return try body()
+    } catch {
+        throw .refused(error)
     }
 }
 
@@ -253,6 +305,7 @@ private struct StoreBackup {
         if let base {
             do throws(EngineError) {
                 try Self.check(base, of: state.identity, endingAt: end)
+                try Self.checkLength(of: base.chain)
             } catch {
                 throw error.needingFullBackup
             }
@@ -319,9 +372,17 @@ private struct StoreBackup {
         }
     }
 
+    /// That one more archive can go on from a chain.
+    private static func checkLength(of chain: [ArchiveFile]) throws(EngineError) {
+        var totals = ArchiveTotals(chain)
+        totals.add(ArchiveTotals(archives: 1))
+        guard let excess = totals.excess else { return }
+        throw .other(ArchiveRefusal.chainTooLong(excess))
+    }
+
     private static func manifest(of base: Archive) throws(EngineError) -> Manifest? {
         do {
-            let manifest = try Journal.newestManifest(in: base.storage)
+            let manifest = try Journal.newestManifest(in: base.storage())
             if let damage = manifest?.damage { throw damage }
             return manifest
         } catch {
@@ -388,18 +449,20 @@ private struct StoreBackup {
                 table,
                 archiveID: Hash128(
                     high: options.randomness.next(), low: options.randomness.next()),
-                output: output)
+                behind: ArchiveTotals(base?.chain ?? []), output: output)
             // Where the base cannot be used, another archive may take the place of this one.
             if base == nil { try writer.begin() }
             let progress = progress
             let outcome = try copy.run(
                 into: writer, behind: baseManifest, as: identity
             ) { done, total throws(EngineError) in progress(done, total) }
-            try writer.finish(
-                chain: outcome.end.chain, lastTime: outcome.end.lastTime,
-                zones: source.zoneSummary(
-                    at: snapshot, contentHashes: contentHashes, of: selection,
-                    since: base?.last.table))
+            // What the base states of contents is of use only where contents are stated again.
+            var known = KnownContents()
+            if contentHashes, let base { known = try KnownContents(base.last) }
+            try source.forEachZone(
+                at: snapshot, contentHashes: contentHashes, of: selection, since: known
+            ) { writer.state($0) }
+            try writer.finish(chain: outcome.end.chain, lastTime: outcome.end.lastTime)
         } catch {
             let error = EngineError(translating: error)
             throw base != nil && error.isOfBase ? error.needingFullBackup : error

@@ -17,7 +17,8 @@ public struct RestoreReport: Hashable, Sendable {
     public var recordCount: Int
     /// Whether the content hash of each zone was compared with the one that the archive states or,
     /// of another state than its last and of a copy, that the source has. False where there is no
-    /// zone.
+    /// zone. Content hashes have the addresses of chunks of assets; of an archive the bytes of all
+    /// chunks were compared with those.
     public var isProved: Bool
     /// What others than owners may do in it; of a clone nothing, unless it was made with access.
     public var access: [RestoredAccess] = []
@@ -57,8 +58,9 @@ extension Archive {
         let restoration = try await restoration(
             at: point, StoreRestoration.Kind(cloning: cloning, keepingAccess),
             StoreRestoration.Telling(copying: progress, indexing: indexing, proving: proving))
-        return try await answering { () async throws(EngineError) -> RestoreReport in
-            try await restoration.run(path, on: storage.fileSystem)
+        return try await answering(in: restoration.source.foundation.storage) {
+            () async throws(EngineError) -> RestoreReport in
+            try await restoration.run(path, on: fileSystem)
         }
     }
 
@@ -77,8 +79,9 @@ extension Archive {
         let restoration = try await restoration(
             at: point, .restored,
             StoreRestoration.Telling(copying: progress, indexing: indexing, proving: proving))
-        return try await answering { () async throws(EngineError) -> RestoreReport in
-            try await restoration.rehearse(path, on: storage.fileSystem, scratch: scratch)
+        return try await answering(in: restoration.source.foundation.storage) {
+            () async throws(EngineError) -> RestoreReport in
+            try await restoration.rehearse(path, on: fileSystem, scratch: scratch)
         }
     }
 
@@ -94,19 +97,22 @@ extension Archive {
             at: point, StoreRestoration.Kind(cloning: cloning, keepingAccess),
             StoreRestoration.Telling())
         return try await answering { () async throws(EngineError) -> StoreRestorePlan in
-            try await restoration.plan(path, on: storage.fileSystem)
+            try await restoration.plan(path, on: fileSystem)
         }
     }
 
     private nonisolated(nonsending) func restoration(
         at point: PastPoint?, _ kind: StoreRestoration.Kind, _ telling: StoreRestoration.Telling
     ) async throws(StoreError) -> StoreRestoration {
-        let source = try await container()
+        let source = try await container(memoryLimit: Self.restoringMemory)
         guard source.recoveryReport.manifestDamage == nil else { throw manifestDamage }
         return StoreRestoration(
-            source: source, snapshot: try await source.snapshot(orAt: point), kind: kind,
-            expected: point == nil ? last.table.zones : nil, telling: telling)
+            source: source, isOfArchive: true, snapshot: try await source.snapshot(orAt: point),
+            kind: kind, expected: point == nil ? last : nil, telling: telling)
     }
+
+    /// What the source of a restore may take of memory, in bytes, and what comes out as much again.
+    private static let restoringMemory = 24 << 20
 
     /// That the manifest in the archive is damaged, whose own damage names a file as if that were one of
     /// the store.
@@ -131,10 +137,11 @@ extension Container {
         indexing: @escaping ReadingProgress = { _, _ in },
         proving: @escaping RecordProgress = { _, _ in }
     ) async throws(StoreError) -> RestoreReport {
-        try await answering { () async throws(EngineError) -> RestoreReport in
+        try await answering(in: foundation.storage) {
+            () async throws(EngineError) -> RestoreReport in
             let source = try await steadySource()
             let restoration = StoreRestoration(
-                source: source, snapshot: source.snapshot(),
+                source: source, isOfArchive: false, snapshot: source.snapshot(),
                 kind: StoreRestoration.Kind(cloning: cloning, keepingAccess), expected: nil,
                 telling: StoreRestoration.Telling(
                     copying: progress, indexing: indexing, proving: proving))
@@ -165,17 +172,18 @@ private struct StoreRestoration: Sendable {
 
     /// What is told how far it has come: of each part in turn.
     struct Telling {
-        let copying: Container.ReadingProgress
-        let indexing: Container.ReadingProgress
-        let proving: Container.RecordProgress
+        var copying: Container.ReadingProgress = { _, _ in }
+        var indexing: Container.ReadingProgress = { _, _ in }
+        var proving: Container.RecordProgress = { _, _ in }
     }
 
     /// Opened for reading.
     let source: Container
+    let isOfArchive: Bool
     let snapshot: Snapshot
     let kind: Kind
-    /// What must come out; nil: what the source has.
-    let expected: [ArchiveTable.Zone]?
+    /// The archive that says what must come out; nil: what the source has.
+    let expected: ArchiveFile?
     let telling: Telling
 
     nonisolated(nonsending) func run(
@@ -258,6 +266,7 @@ private struct StoreRestoration: Sendable {
                 of: snapshot.state, to: snapshot.end, keepsHistory: true,
                 try foundation.assets.chunks(), foundation.registry, foundation.budget,
                 randomness)
+            copy.verifiesChunks = isOfArchive
             var identity = try snapshot.state.identity.continued(behind: copy.end, randomness)
             if case .clone = kind {
                 identity = identity.cloned(randomness)
@@ -316,32 +325,82 @@ private struct StoreRestoration: Sendable {
     }
 
     private func compare(_ store: Container, _ end: JournalOffset) throws -> RestoreReport {
-        let wanted =
-            if let expected { expected } else {
-                try source.zoneSummary(at: snapshot, contentHashes: true) { done, total in
-                    telling.proving(done, total.map { 2 * $0 })
-                }
+        let tally: ZoneTally
+        let isProved: Bool
+        if let expected {
+            isProved = expected.table.statesContents
+            tally = try store.compareZones(
+                at: store.snapshot(), with: expected, progress: telling.proving)
+        } else {
+            let wanted = try source.zoneSummary(
+                at: snapshot, contentHashes: true, progress: telling.proving)
+            isProved = !wanted.isEmpty
+            let before = wanted.reduce(0) { $0 + $1.recordCount }
+            var rest = wanted[...]
+            let found = try store.tally(store.snapshot(), contentHashes: true) { done, _ in
+                telling.proving(before + done, nil)
+            } where: {
+                $0.isLike(rest.popFirst())
             }
-        let isProved = !wanted.isEmpty && wanted.allSatisfy { $0.content != nil }
-        // Of both stores where the archive does not say what must come out.
-        let before = expected == nil ? wanted.reduce(0) { $0 + $1.recordCount } : 0
-        let zones = try store.zoneSummary(at: store.snapshot(), contentHashes: isProved) {
-            done, total in telling.proving(before + done, total.map { before + $0 })
-        }
-        for (number, zone) in wanted.enumerated() {
-            guard number < zones.count, zones[number].isLike(zone) else {
+            guard let found, rest.isEmpty else {
                 throw StoreError(
-                    .internalError,
-                    "the zone \(zone.name) came out different from what the archive says")
+                    .internalError, "a zone came out different from what the source has")
             }
-        }
-        guard zones.count == wanted.count else {
-            throw StoreError(.internalError, "there are more zones than the archive says")
+            tally = found
         }
         return RestoreReport(
             storeID: store.identity.storeID.description, offset: end.rawValue,
-            zoneCount: zones.count, recordCount: zones.reduce(0) { $0 + $1.recordCount },
-            isProved: isProved)
+            zoneCount: tally.zones, recordCount: tally.records, isProved: isProved)
+    }
+}
+
+/// How many zones there are, and records in them.
+struct ZoneTally: Sendable {
+    var zones = 0
+    var records = 0
+}
+
+extension Container {
+    /// Compares all zones with what an archive states of them.
+    ///
+    /// - Throws: ``ArchiveDamage`` where they are others, or have other records.
+    @discardableResult
+    func compareZones(
+        at snapshot: Snapshot, with archive: ArchiveFile, progress: RecordProgress = { _, _ in }
+    ) throws -> ZoneTally {
+        var stated = archive.zones()
+        var failure: (any Error)?
+        let tally = try tally(
+            snapshot, contentHashes: archive.table.statesContents, progress: progress
+        ) { zone in
+            do {
+                return zone.isLike(try stated.next())
+            } catch {
+                failure = error
+                return false
+            }
+        }
+        if let failure { throw failure }
+        guard let tally, try stated.next() == nil else { throw archive.zonesDamage }
+        return tally
+    }
+
+    /// Counts zones and records; nil where there is a zone that is not `asExpected`.
+    fileprivate func tally(
+        _ snapshot: Snapshot, contentHashes: Bool, progress: RecordProgress,
+        where asExpected: (ArchiveTable.Zone) -> Bool
+    ) throws(EngineError) -> ZoneTally? {
+        var tally = ZoneTally()
+        var isGood = true
+        try forEachZone(
+            at: snapshot, contentHashes: contentHashes, of: foundation.selection,
+            progress: progress
+        ) { zone throws(EngineError) in
+            isGood = isGood && asExpected(zone)
+            tally.zones += 1
+            tally.records += zone.recordCount
+        }
+        return isGood ? tally : nil
     }
 }
 
@@ -445,7 +504,8 @@ extension StoreRestoration {
 
 extension ArchiveTable.Zone {
     /// The same; of their contents that counts only where both have one.
-    fileprivate func isLike(_ other: ArchiveTable.Zone) -> Bool {
+    fileprivate func isLike(_ other: ArchiveTable.Zone?) -> Bool {
+        guard let other else { return false }
         let isSame = content == other.content || content == nil || other.content == nil
         return isSame && owner == other.owner && name == other.name
             && recordCount == other.recordCount

@@ -160,14 +160,21 @@ extension StoreError {
 
     init(_ refusal: ArchiveRefusal) {
         switch refusal {
-        case .tableTooLong(let length):
+        case .tooLarge(let reason):
             self.init(
                 .limitExceeded,
                 """
-                expected a table of at most \(ArchiveTable.lengthLimit) bytes in the archive, \
-                found \(length): the store has too many zones or files for one, or its assets lie \
-                too scattered; without content hashes the table is shorter
+                an archive of the store would be more than a reader takes: expected \(reason): choose \
+                parts of the store for several archives; without content hashes a table is shorter
                 """)
+        case .chainTooLong(let reason):
+            self.init(
+                .limitExceeded,
+                """
+                the archives that go on from each other would be more than a reader takes together: \
+                expected \(reason): a full one is needed
+                """)
+            needsFullBackup = true
         }
     }
 
@@ -207,6 +214,21 @@ extension StoreError.Place {
         self.init(
             file: damage.file, byte: damage.byte, offset: damage.offset?.rawValue,
             kind: damage.kind.identifier)
+    }
+
+    private static let archivePrefix = "archive."
+
+    /// Whether it is a place in an archive itself.
+    fileprivate var isOfArchive: Bool { kind.hasPrefix(Self.archivePrefix) }
+
+    /// The same place. Where the files of a store lie in an archive, it is the place in that.
+    func located(in storage: any Storage) -> StoreError.Place {
+        guard !isOfArchive, let holder = storage.holder(of: file, at: byte) else { return self }
+        var place = self
+        (place.file, place.byte) = (holder.file, holder.byte)
+        // A newer version is one wherever it is met.
+        if !kind.hasPrefix("format.newer") { place.kind = Self.archivePrefix + kind }
+        return place
     }
 }
 
@@ -256,7 +278,42 @@ nonisolated(nonsending) func answering<Value>(
     }
 }
 
+/// What `body` returns; its errors are those that callers of the library see who read `storage`.
+func answering<Value>(
+    in storage: any Storage, _ body: () throws(EngineError) -> Value
+) throws(StoreError) -> Value {
+    do throws(EngineError) {
+        return try body()
+    } catch {
+        throw StoreError(error).located(in: storage)
+    }
+}
+
+/// The same of what suspends.
+nonisolated(nonsending) func answering<Value>(
+    in storage: any Storage,
+    _ body: nonisolated(nonsending) () async throws(EngineError) -> Value
+) async throws(StoreError) -> Value {
+    do throws(EngineError) {
+        return try await body()
+    } catch {
+        throw StoreError(error).located(in: storage)
+    }
+}
+
 extension StoreError {
+    /// The same error. Where the files of a store lie in an archive, damage is said of that.
+    func located(in storage: any Storage) -> StoreError {
+        guard cause == .damaged || cause == .newerFormat, let place, !place.isOfArchive,
+            storage.holder(of: place.file, at: place.byte) != nil
+        else { return self }
+        var error = self
+        error.reason =
+            cause == .damaged
+            ? "the archive is damaged" : "the archive was written by a newer version"
+        return error.replacing(places: places.map { $0.located(in: storage) })
+    }
+
     /// Two names with one hash of 128 bits, which cannot be brought about without the secret.
     static let hashCollision = StoreError(
         .internalError, "two record names have the same hash")

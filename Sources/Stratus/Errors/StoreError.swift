@@ -213,6 +213,14 @@ extension StoreError {
         return error
     }
 
+    /// The same error at other places, of which there is one at least.
+    func replacing(places: [Place]) -> StoreError {
+        var error = self
+        error.place = places.first
+        error.content.otherPlaces = Array(places.dropFirst())
+        return error
+    }
+
     func with(_ recordID: Record.ID) -> StoreError {
         var error = self
         error.item = .record(recordID)

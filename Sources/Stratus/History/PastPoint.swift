@@ -25,7 +25,7 @@ extension Container {
     public nonisolated(nonsending) func snapshot(
         at point: PastPoint
     ) async throws(StoreError) -> Snapshot {
-        try await answering { () async throws(EngineError) -> Snapshot in
+        try await answering(in: foundation.storage) { () async throws(EngineError) -> Snapshot in
             try await threads.run { [self] in
                 let reading = reading.waiting
                 let state = try point.state(in: reading)
@@ -44,7 +44,7 @@ extension Container {
     package nonisolated(nonsending) func offset(at point: PastPoint) async throws(StoreError)
         -> UInt64
     {
-        try await answering { () async throws(EngineError) -> UInt64 in
+        try await answering(in: foundation.storage) { () async throws(EngineError) -> UInt64 in
             try await threads.run { [self] in try point.state(in: reading.waiting).point.rawValue }
         }
     }

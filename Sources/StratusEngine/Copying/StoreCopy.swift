@@ -27,6 +27,9 @@ package struct StoreCopy {
     /// Whether no token of the store, or of one that a zone of it was restored from, is to be good in
     /// the copy.
     package var refusesTokens = false
+    /// Whether each chunk must have the bytes that its address says: of a source that others may have
+    /// made.
+    package var verifiesChunks = false
     private let clearedBefore: JournalOffset
     private let randomness: Randomness
     private let offsetLimit: Int
@@ -206,7 +209,7 @@ extension StoreCopy {
             },
             frame: { address, place throws(EngineError) in
                 try held { () throws(ChunkError) in
-                    try chunks.storedFrame(address, at: place)
+                    try chunks.storedFrame(address, at: place, verifyingAddress: verifiesChunks)
                 }
             },
             rows: forEachChunk)

@@ -20,6 +20,9 @@ extension LayeredStorage {
     package func hasFile(_ status: FileStatus) throws(StorageError) -> Bool {
         try under.hasFile(status)
     }
+    package func holder(of name: String, at byte: Int) -> (file: String, byte: Int)? {
+        under.holder(of: name, at: byte)
+    }
 }
 
 /// A file over one of another storage, of the same name and length.

@@ -207,7 +207,8 @@ package final class LocalStorage: Storage {
         }
     }
 
-    private func syncDirectory() throws(StorageError) {
+    /// Names that were deleted stay away, whenever the power goes.
+    package func syncDirectory() throws(StorageError) {
         do {
             try directory.call { system, descriptor throws(SystemError) in
                 try system.synchronize(descriptor)

@@ -92,6 +92,10 @@ package final class ScratchStorage: LayeredStorage {
         return ScratchFence(base: base, storage: self, held: held, absent: absent)
     }
 
+    package func holder(of name: String, at byte: Int) -> (file: String, byte: Int)? {
+        file(name) == nil ? under.holder(of: name, at: byte) : nil
+    }
+
     fileprivate func file(_ name: String) -> ScratchFile? { state.withLock { $0.files[name] } }
 }
 

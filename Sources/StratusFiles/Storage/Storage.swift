@@ -63,10 +63,15 @@ package protocol Storage: AnyObject, Sendable {
 
     /// Whether that is one of the files, under whatever name.
     func hasFile(_ status: FileStatus) throws(StorageError) -> Bool
+
+    /// The file that a user sees, and the place in it, of a byte of the file `name`, where files lie
+    /// inside others; nil: it is a file of its own.
+    func holder(of name: String, at byte: Int) -> (file: String, byte: Int)?
 }
 
 extension Storage {
     package var maps: Bool { false }
+    package func holder(of name: String, at byte: Int) -> (file: String, byte: Int)? { nil }
     package func openUnchanging(_ name: String) throws(StorageError) -> any StorageFile {
         try open(name)
     }

@@ -22,8 +22,7 @@ extension Archive.Information {
             "start": .offset(range.lowerBound), "end": .offset(range.upperBound),
             "floor": .offset(floor), "history": .boolean(keepsHistory), "bytes": .integer(length),
             "made": .date(created), "chain": .integer(chainLength),
-            "zones": .integer(zones.count),
-            "records": .integer(zones.reduce(0) { $0 + $1.recordCount }),
+            "zones": .integer(zoneCount), "records": .integer(recordCount),
         ]
         object.append("baseID", baseID.map(JSONValue.string))
         if !parts.isEmpty { object.append("parts", .strings(parts.map(\.text))) }

@@ -56,7 +56,7 @@ struct ArchiveDirectoryTests {
         let writer = ArchiveWriter(
             Self.table(base, at: end), archiveID: Hash128(high: 1, low: number)
         ) { written throws(StorageError) in bytes += written }
-        try writer.finish(chain: 0, lastTime: 0, zones: [])
+        try writer.finish(chain: 0, lastTime: 0)
         store.disk.replaceContents(store.archivePath("crafted-\(number)"), bytes)
     }
 
@@ -125,7 +125,7 @@ struct ArchiveDirectoryTests {
         #expect(bytes.isEmpty)
         try writer.put("manifest-0000000000000001", [1, 2, 3])
         let error = #expect(throws: ArchiveRefusal.self) {
-            try writer.finish(chain: 0, lastTime: 0, zones: [])
+            try writer.finish(chain: 0, lastTime: 0)
         }
         #expect(bytes.count == 64 + 3)
         let refusal = try #require(error)

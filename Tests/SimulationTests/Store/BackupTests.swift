@@ -242,7 +242,7 @@ struct BackupTests {
             }
             base = try await container.backup(to: store.archivePath("a\(round)"), since: base)
             for zone in zones {
-                let stated = base.information.zones.first { $0.zoneName == zone.zoneName }
+                let stated = try await base.zones().first { $0.zoneName == zone.zoneName }
                 let hash = try await database.contentHash(of: zone)
                 #expect(stated?.contentHash == hash.description, "\(zone.zoneName) \(round)")
                 #expect(stated?.recordCount == hash.recordCount)
@@ -383,40 +383,53 @@ struct BackupTests {
         try await container.close()
     }
 
-    @Test func `every byte of an archive, and every length, is checked`() async throws {
+    /// A full archive `a` and `b`, which goes on from it.
+    private func backUpTwice(assets length: Int) async throws {
         let container = try store.open()
         try await makeZone(container)
         for number in 0..<20 { try await save(container, "r\(number)", number) }
-        try await save(container, "asset", 1, asset: Self.data(3, count: 4_000))
-        try await container.backup(to: store.archivePath("a"))
+        try await save(container, "asset", 1, asset: Self.data(3, count: length))
+        let base = try await container.backup(to: store.archivePath("a"))
+        for number in 0..<20 { try await save(container, "s\(number)", number) }
+        try await save(container, "asset", 2, asset: Self.data(4, count: length))
+        try await container.backup(to: store.archivePath("b"), since: base)
         try await container.close()
-        let path = store.archivePath("a")
+        store.disk.killProcesses()
         store.settle()
+    }
+
+    @Test(arguments: ["a", "b"])
+    func `every byte of an archive, full or not, and every length, is checked`(
+        name: String
+    ) async throws {
+        try await backUpTwice(assets: 64_000)
+        let path = store.archivePath(name)
         let bytes = store.disk.contents(path)
-        let step = Campaign.byteStride * 3
+        #expect(bytes.count >= 64 << 10)
+        let step = Campaign.byteStride
         for place in stride(from: Int(Campaign.seed % 7), to: bytes.count, by: step) {
             var changed = bytes
             changed[place] ^= 1 << UInt8(place % 8)
             store.disk.replaceContents(path, changed)
-            #expect(try await isRefused(), "byte \(place)")
+            #expect(try await isRefused(name), "byte \(place)")
         }
         for length in stride(from: 0, to: bytes.count, by: step) {
             store.disk.replaceContents(path, Array(bytes.prefix(length)))
-            #expect(try await isRefused(), "length \(length)")
+            #expect(try await isRefused(name), "length \(length)")
         }
         store.disk.replaceContents(path, bytes + [0])
-        #expect(try await isRefused(), "a byte more")
+        #expect(try await isRefused(name), "a byte more")
         store.disk.replaceContents(path, bytes)
-        #expect(try await !isRefused())
+        #expect(try await !isRefused(name))
     }
 
     /// Whether the archive is named as damaged, and where.
-    private func isRefused() async throws -> Bool {
+    private func isRefused(_ name: String) async throws -> Bool {
         do {
-            let places = try await archive("a").verify()
-            return places.contains { $0.file == "a" }
+            let places = try await archive(name).verify()
+            return places.contains { $0.file == name }
         } catch let error as StoreError {
-            return error.cause == .damaged && error.place?.file == "a"
+            return error.cause == .damaged && error.place?.file == name
         }
     }
 
@@ -494,7 +507,7 @@ struct BackupTests {
         try await container.publicDatabase(as: "bob").save(record)
         try await container.setUserProfile(UserProfile(accountStatus: .restricted), for: "alice")
         let archive = try await container.backup(to: store.archivePath("a"))
-        let zones = archive.information.zones
+        let zones = try await archive.zones()
         #expect(
             zones.count == 2 && zones.allSatisfy { $0.recordCount == 1 && $0.contentHash != nil })
         #expect(try await store.openArchive("a").restore(to: "restored").isProved)
@@ -579,6 +592,76 @@ struct BackupTests {
         }
         // Each stage was met.
         #expect(outcomes.contains("true false false") && outcomes.contains("true true false"))
+    }
+
+    @Test(arguments: [false, true])
+    func `whatever call of a merge goes wrong, its archive is whole or not there`(
+        powerIsCut: Bool
+    ) async throws {
+        try await backUpTwice(assets: 2_000)
+        var outcomes: Set<String> = []
+        try await store.sweepFaults(
+            cuttingPower: powerIsCut, leastCalls: 50
+        ) { (copy) async throws(StoreError) in
+            let merged = try await copy.openArchive("b").container()
+            try await merged.backup(to: copy.archivePath("merged"))
+        } _: { copy, failed, context in
+            let isThere = copy.disk.paths.contains(copy.archivePath("merged"))
+            for name in ["a", "b"] + (isThere ? ["merged"] : []) {
+                #expect(try await copy.openArchive(name).verify().isEmpty, context)
+            }
+            #expect(isThere || failed, context)
+            outcomes.insert("\(failed) \(isThere)")
+        }
+        #expect(outcomes.contains("true false"))
+    }
+
+    @Test(arguments: [false, true])
+    func `whatever call of forgetting goes wrong, no archive is without its base`(
+        powerIsCut: Bool
+    ) async throws {
+        try await backUpTwice(assets: 2_000)
+        let container = try store.open()
+        try await container.backup(to: store.archivePath("c"))
+        try await container.close()
+        store.disk.killProcesses()
+        store.settle()
+        var left: Set<Int> = []
+        try await store.sweepFaults(
+            cuttingPower: powerIsCut, leastCalls: 10, every: 1
+        ) { (copy) async throws(StoreError) in
+            try await Archive.forget(
+                in: SmallStore.archives, keeping: ArchiveRetention(last: 1),
+                on: copy.disk.process())
+        } _: { copy, failed, context in
+            let found = try await Archive.list(
+                in: SmallStore.archives, on: copy.disk.process())
+            #expect(found.refused.isEmpty, context)
+            let names = Set(found.archives.map { $0.path.split(separator: "/").last ?? "" })
+            #expect([["a", "b", "c"], ["a", "c"], ["c"]].contains(names), context)
+            #expect(failed || names == ["c"], context)
+            left.insert(names.count)
+        }
+        #expect(left.isSuperset(of: [3, 2]))
+    }
+
+    @Test func `an archive that is being read is not forgotten, nor what it goes on from`()
+        async throws
+    {
+        try await backUpTwice(assets: 2_000)
+        let container = try store.open()
+        try await container.backup(to: store.archivePath("c"))
+        try await container.close()
+        let folder = try LocalStorage(
+            at: SmallStore.archives, .reading, on: store.disk.process())
+        let pin = try folder.pin("b")
+        let (kept, gone) = try await Archive.forget(
+            in: SmallStore.archives, keeping: ArchiveRetention(last: 1),
+            on: store.disk.process())
+        #expect(kept.count == 3 && gone.isEmpty)
+        withExtendedLifetime(pin) {}
+        let found = try await Archive.list(in: SmallStore.archives, on: store.disk.process())
+        #expect(found.archives.count == 3 && found.refused.isEmpty)
     }
 
     private static func backUpAndRestore(_ store: SmallStore) async throws(StoreError) {

@@ -85,9 +85,9 @@ struct SelectedArchiveTests {
         #expect(try await archive.verify().isEmpty)
         let alice = container.userRecordName(for: "alice")
         #expect(archive.information.parts == [.zone("notes", of: alice)])
-        #expect(archive.information.zones.map(\.zoneName) == ["notes"])
+        #expect(try await archive.zones().map(\.zoneName) == ["notes"])
         #expect(
-            archive.information.zones.first?.contentHash
+            try await archive.zones().first?.contentHash
                 == (try await container.privateDatabase(for: "alice").contentHash(of: Self.notes))
                 .description)
         let held = try await archive.container()

@@ -168,9 +168,11 @@ extension SmallStore {
     /// Does `work` on copies of the store, in each of which one of its calls fails, or is the last before
     /// the power goes, and gives `check` what is left.
     ///
-    /// - Parameter leastCalls: `work` makes more.
+    /// - Parameters:
+    ///   - leastCalls: `work` makes more.
+    ///   - step: every so-many-th call is tried.
     func sweepFaults(
-        cuttingPower: Bool, leastCalls: Int,
+        cuttingPower: Bool, leastCalls: Int, every step: Int = Campaign.crashStride / 2 + 1,
         _ work: (SmallStore) async throws(StoreError) -> Void,
         _ check: (SmallStore, _ failed: Bool, Comment) async throws -> Void
     ) async throws {
@@ -179,8 +181,8 @@ extension SmallStore {
         try await work(counted)
         let count = counted.disk.callCount
         #expect(count > leastCalls)
-        let first = 1 + Int(Campaign.seed % 5)
-        for call in stride(from: first, through: count, by: Campaign.crashStride / 2 + 1) {
+        let first = 1 + Int(Campaign.seed % UInt64(min(step, 5)))
+        for call in stride(from: first, through: count, by: step) {
             let copy = copy(seed: 1)
             copy.disk.resetCalls()
             if cuttingPower {

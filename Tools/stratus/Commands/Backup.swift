@@ -216,9 +216,7 @@ enum Backup {
         let archive = try await Archive.opened(path)
         let information = archive.information
         try output.header(schema: "stratus.backup/1")
-        for zone in information.zones {
-            try output.object("zone", zone.json)
-        }
+        try await forEachZone(of: archive) { try output.object("zone", $0.json) }
         try output.summary(information.json(archive.path))
         var lines: [(name: String, value: String)] = [
             ("file", Output.escaped(archive.path)),
@@ -239,12 +237,24 @@ enum Backup {
         }
         if information.keepsHistory { lines.append(("history", "from \(information.floor) on")) }
         try Show.write(lines, to: output)
-        for zone in information.zones {
+        try await forEachZone(of: archive) { zone in
             try output.line(
                 "\(Quantities.count(zone.recordCount, "record"))  "
-                    + "\(Output.escaped(zone.zoneName))  \(zone.owner ?? "public")")
+                    + "\(Output.escaped(zone.zoneName))  \(Output.escaped(zone.owner ?? "public"))")
         }
         return .ok
+    }
+
+    /// There may be so many that they are not held together.
+    private static func forEachZone(
+        of archive: Archive, _ body: (Archive.Information.Zone) throws -> Void
+    ) async throws {
+        var pages = archive.zonePages
+        while true {
+            let page = try await pages.next()
+            if page.isEmpty { return }
+            for zone in page { try body(zone) }
+        }
     }
 
     private static func verify(
@@ -277,18 +287,15 @@ enum Backup {
         let progress = ReadingProgress("merging", invocation, output)
         defer { progress.finish() }
         let keepsHistory = archive.information.keepsHistory
-        let merged: Archive? = try await archive.read {
-            let container = try await archive.container()
-            guard let target else {
-                try await container.backup(
-                    keepingHistory: keepsHistory, progress: progress.update
-                ) { try output.bytes($0) }
-                return nil
-            }
-            return try await container.backup(
-                to: target, keepingHistory: keepsHistory, progress: progress.update)
+        let container = try await archive.container()
+        guard let target else {
+            try await container.backup(
+                keepingHistory: keepsHistory, progress: progress.update
+            ) { try output.bytes($0) }
+            return .ok
         }
-        guard let merged else { return .ok }
+        let merged = try await container.backup(
+            to: target, keepingHistory: keepsHistory, progress: progress.update)
         progress.finish()
         try output.summary(merged.information.json(merged.path), text: merged.text)
         return .ok
@@ -362,16 +369,14 @@ enum Restore {
         let progress = ReadingProgress(
             isRehearsal ? "rehearsing" : "restoring", invocation, output)
         defer { progress.finish() }
-        let report = try await archive.read {
+        let report =
             isRehearsal
-                ? try await archive.rehearseRestore(
-                    to: path, at: point, progress: progress.update, indexing: progress.indexing,
-                    proving: progress.proving)
-                : try await archive.restore(
-                    to: path, at: point, cloning: isClone, keepingAccess: keepsAccess,
-                    progress: progress.update, indexing: progress.indexing,
-                    proving: progress.proving)
-        }
+            ? try await archive.rehearseRestore(
+                to: path, at: point, progress: progress.update, indexing: progress.indexing,
+                proving: progress.proving)
+            : try await archive.restore(
+                to: path, at: point, cloning: isClone, keepingAccess: keepsAccess,
+                progress: progress.update, indexing: progress.indexing, proving: progress.proving)
         progress.finish()
         try report.access.write(to: output)
         let made = report.text(path)
@@ -429,7 +434,7 @@ enum Restore {
         if invocation.has("rehearse") {
             throw ToolError.usage("restore", "with --zone, --dry-run says what would be done")
         }
-        let old = try await archive.read { try await archive.container() }
+        let old = try await archive.container()
         let snapshot = try await invocation.snapshot(of: old)
         try invocation.demandZone(in: snapshot, of: old)
         let progress = ReadingProgress("reading", in: .items("record"), invocation, output)
@@ -555,27 +560,12 @@ extension Invocation {
 }
 
 extension Archive {
-    /// What `body` makes of what the archive holds; damage of that is damage of the archive.
-    fileprivate func read<Result>(_ body: () async throws -> Result) async throws -> Result {
-        do {
-            return try await body()
-        } catch let error as StoreError where error.cause == .damaged {
-            var report = ToolError(error)
-            report.code = .invalidBackup
-            report.id = "backup.content"
-            report.message = "the archive is damaged: \(error.place?.kind ?? error.reason)"
-            report.hint = "'stratus backups verify \(path)' names every damaged place"
-            throw report
-        }
-    }
-
     /// For people.
     fileprivate var text: String {
         let information = information
-        let records = information.zones.reduce(0) { $0 + $1.recordCount }
         return "\(Output.escaped(path)): \(size(information.length)), "
-            + "\(Quantities.count(records, "record")) in "
-            + "\(Quantities.count(information.zones.count, "zone")), "
+            + "\(Quantities.count(information.recordCount, "record")) in "
+            + "\(Quantities.count(information.zoneCount, "zone")), "
             + "offsets \(information.range.lowerBound) to \(information.range.upperBound)"
     }
 }
