@@ -124,8 +124,8 @@ package struct ArchiveTable: Sendable {
     }
 
     /// Of an encoded table, in bytes.
-    package static let lengthLimit = 128 << 20
-    package static let zoneLimit = 1 << 18
+    package static let lengthLimit = 256 << 20
+    package static let zoneLimit = 1 << 21
     package static let selectionLimit = 1 << 12
     /// Of the file of a manifest, which is read whole, in bytes.
     static let manifestLimit = 12 << 20

@@ -226,7 +226,6 @@ import Testing
             for point in [.offset(state.end - 1), PastPoint.time(state.time)] {
                 let snapshot = try await container.snapshot(at: point)
                 #expect(try Self.number("a", in: snapshot) == state.number)
-                #expect(snapshot.offset == state.end)
             }
         }
         try await container.close()

@@ -169,7 +169,8 @@ import Testing
         let place = try Place()
         try await place.importTree()
         let tokens = try #require(PackageFiles.text("\(Self.folder)/tokens/tokens.txt"))
-        let lines = tokens.split(separator: "\n")
+        // An argument is one word here.
+        let lines = tokens.split(separator: "\n").filter { !$0.contains(" ") }
         #expect(lines.count > 10)
         for token in lines {
             #expect(try await place.run("token @/store \(token)").code == .usage, "\(token)")

@@ -157,8 +157,7 @@ struct OutputTests {
     @Test func `results without a reader end the command`() throws {
         let output = capture.output()
         capture.closeReader()
-        try output.line("x")
-        #expect(throws: Output.Closed.self) { try output.flush() }
+        #expect(throws: Output.Closed.self) { try output.line("x") }
         // What could not be written is gone, and so the end of the process fails no second time.
         try output.flush()
     }
