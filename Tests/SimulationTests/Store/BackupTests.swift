@@ -608,7 +608,8 @@ struct BackupTests {
         } _: { copy, failed, context in
             let isThere = copy.disk.paths.contains(copy.archivePath("merged"))
             for name in ["a", "b"] + (isThere ? ["merged"] : []) {
-                #expect(try await copy.openArchive(name).verify().isEmpty, context)
+                let archive = try await copy.openArchive(name)
+                #expect(try await archive.verify().isEmpty, context)
             }
             #expect(isThere || failed, context)
             outcomes.insert("\(failed) \(isThere)")
@@ -630,7 +631,7 @@ struct BackupTests {
         try await store.sweepFaults(
             cuttingPower: powerIsCut, leastCalls: 10, every: 1
         ) { (copy) async throws(StoreError) in
-            try await Archive.forget(
+            _ = try await Archive.forget(
                 in: SmallStore.archives, keeping: ArchiveRetention(last: 1),
                 on: copy.disk.process())
         } _: { copy, failed, context in
