@@ -284,7 +284,7 @@ extension StorageConformanceTests {
         try place.storage.put("a", [1])
         for access in [LocalStorage.Access.reading, .writing(creating: true)] {
             #expect(
-                fails(.inputOutput, place.path + "/a") {
+                fails(.notFound, place.path + "/a") {
                     _ = try LocalStorage(at: place.path + "/a", access, on: place.system)
                 })
         }

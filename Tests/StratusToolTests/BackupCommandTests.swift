@@ -148,20 +148,20 @@ import Testing
             "revert @/store --zone files --at mark:before",
         ] {
             try await put("title=new file:asset=@/tree/sub/b.txt")
-            let done = try await Self.results("\(line) --record n1 --field file", in: place)
+            let done = try await Self.results("\(line) --record n1 --fields file", in: place)
             #expect(done.hasPrefix("M  n1\n0 records brought back, 1 replaced"), "\(done)")
             let file = try await content("file")
             let title = try await content("title")
             #expect(file == "one" && title.hasPrefix("new"), "\(file), \(title)")
-            #expect(try await place.run("\(line) --field file").code == .usage)
-            let none = try await place.run("\(line) --record n1 --field none")
+            #expect(try await place.run("\(line) --fields file").code == .usage)
+            let none = try await place.run("\(line) --record n1 --fields none")
             #expect(none.code == .notFound && none.messages.contains("no field none"))
         }
-        let alone = try await place.run("restore @/notes.archive @/new --field file")
+        let alone = try await place.run("restore @/notes.archive @/new --fields file")
         #expect(alone.code == .usage)
         _ = try await Self.results("delete @/store n1 --zone files", in: place)
         let gone = try await place.run(
-            "revert @/store --zone files --at mark:before --record n1 --field file")
+            "revert @/store --zone files --at mark:before --record n1 --fields file")
         #expect(gone.code == .notFound && gone.messages.contains("comes back whole"))
     }
 
@@ -313,7 +313,7 @@ import Testing
         // Beside a service that does not listen there can be none, and it is said.
         let container = try await Container.open(at: place.path + "/store")
         let beside = try await place.run("backup @/store -o @/c.archive --mark other")
-        #expect(beside.code == .ok && beside.messages.contains("no mark is left"), "\(beside)")
+        #expect(beside.code == .partial && beside.messages.contains("no mark is left"), "\(beside)")
         #expect(try await container.marks().map(\.name).sorted() == ["daily", "own"])
         try await container.close()
         _ = try await Self.results("backups verify @/c.archive", in: place)

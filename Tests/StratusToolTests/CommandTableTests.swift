@@ -73,7 +73,7 @@ struct CommandTableTests {
     }
 
     @Test func `the exit codes are the published ones`() {
-        let numbers: [Int32] = [0, 1, 2, 3, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 70]
+        let numbers: [Int32] = [0, 1, 2, 3, 4, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 70]
         #expect(ExitCode.published.map(\.number) == numbers)
         #expect(ExitCode.signal(2).number == 130)
     }

@@ -70,6 +70,8 @@ import Testing
 
     /// What refuses a store, and how a command ends that reads it.
     private func reading(_ sample: Sample) -> ExitCode {
+        // What was acknowledged last may be missing.
+        if sample.row == "C" || sample.row == "J" { return .possibleLoss }
         if sample.opens { return .ok }
         return sample.isNewer ? .newerFormat : .damaged
     }
@@ -118,7 +120,7 @@ import Testing
                     || run.messages.contains("\"byte\":\(byte),"), "\(line): \(run.messages)")
         }
         let isThere = FileManager.default.fileExists(atPath: place.path + "/archive")
-        #expect(isThere == (backup(sample) == .ok))
+        #expect(isThere == [.ok, .possibleLoss].contains(backup(sample)))
     }
 
     @Test(arguments: archives)

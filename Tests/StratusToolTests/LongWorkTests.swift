@@ -1,4 +1,3 @@
-import Foundation
 import StratusTool
 import Testing
 

@@ -154,10 +154,10 @@ import Testing
                 "revert @/store --zone files --at mark:before",
             ] {
                 _ = try await Self.results("\(put) title=new text=new", in: place)
-                _ = try await Self.results("\(line) --record n1 --field text", in: place)
+                _ = try await Self.results("\(line) --record n1 --fields text", in: place)
                 let record = try await database.record(for: id)
                 #expect(record["title"] == "new" && record["text"] == "old")
-                let none = try await place.run("\(line) --record n1 --field none")
+                let none = try await place.run("\(line) --record n1 --fields none")
                 #expect(none.code == .notFound, "\(none)")
             }
         }

@@ -34,8 +34,8 @@ extension Archive {
     /// power goes none is without its base.
     ///
     /// - Parameter dryRun: only says what would be deleted.
-    /// - Returns: the files that are kept, and those that are gone, the newest first. What another
-    ///   process reads and could not be deleted is kept, with what it goes on from.
+    /// - Returns: the files that are kept, and those that are gone, the newest first. What could not be
+    ///   deleted is kept, with what it goes on from. A process that still reads one that is gone may fail.
     /// - Throws: ``StoreError`` with `invalidArguments` where `retention` keeps nothing. Where an
     ///   archive in the directory cannot be opened it deletes nothing and throws why.
     @discardableResult

@@ -111,13 +111,17 @@ public struct ArchiveSeries: Sendable {
     /// - Parameters:
     ///   - interval: between the beginnings of two archives.
     ///   - made: is told of each.
-    /// - Throws: ``StoreError`` as ``next(progress:)``.
+    /// - Throws: ``StoreError`` as ``next(progress:)``, but for `serviceUnavailable`: it tries again then.
     public nonisolated(nonsending) mutating func run(
         every interval: Duration, _ made: @Sendable (Archive) -> Void = { _ in }
     ) async throws(StoreError) {
         while !Task.isCancelled {
             let begin = ContinuousClock.now
-            if let archive = try await next() { made(archive) }
+            do throws(StoreError) {
+                if let archive = try await next() { made(archive) }
+            } catch where error.code == .serviceUnavailable {
+                // That passes.
+            }
             // Ended early where the task is cancelled.
             try? await Task.sleep(until: begin + interval, clock: .continuous)
         }

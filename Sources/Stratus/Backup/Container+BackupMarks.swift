@@ -49,7 +49,8 @@ extension Container {
         }
         throw .refused(
             .serviceUnavailable,
-            "no mark could be made: assets are being collected, try again when that has ended")
+            "no mark could be made: assets are collected, marks removed or deletions forgotten all the "
+                + "time; try again when that has ended")
     }
 
     private nonisolated(nonsending) func marked(_ name: String) async throws(EngineError) -> Mark {

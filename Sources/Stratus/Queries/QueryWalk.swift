@@ -10,7 +10,13 @@ package struct QueryWalk {
         package let recordID: Record.ID
         /// Bytes in whose order the records come that the query asks for.
         package let order: [UInt8]
+        /// Of its entry, in bytes.
+        package let length: Int
     }
+
+    /// Whether they come in the order that the query asks for, so that no page of it looks at the
+    /// records of others.
+    package let isInOrder: Bool
 
     private let database: DatabaseSnapshot
     private let plan: QueryPlan
@@ -24,6 +30,7 @@ package struct QueryWalk {
         self.database = database
         self.plan = plan
         self.scan = scan
+        isInOrder = plan.isSorted ? scan.path.order != nil : scan.path.isInStoreOrder
     }
 
     /// The next ones, which may be none; nil at the end.
@@ -34,7 +41,10 @@ package struct QueryWalk {
             try scan.step(QueryStep.long, of: view, where: { _, _ in true }) { candidate in
                 guard let key = plan.key(of: candidate.record) else { return }
                 let position = QueryPosition(key: key, zone: candidate.zone, name: candidate.name)
-                found.append(Found(recordID: candidate.record.recordID, order: position.bytes))
+                found.append(
+                    Found(
+                        recordID: candidate.record.recordID, order: position.bytes,
+                        length: candidate.length))
             }
         }
         self.scan = scan

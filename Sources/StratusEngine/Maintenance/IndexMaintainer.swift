@@ -27,8 +27,10 @@ package final class IndexMaintainer: Sendable {
         var forgotten = HorizonCommit()
         /// Tells who asked for a compaction what came of it, once that is committed.
         var finished: (@Sendable () -> Void)?
-        /// A compaction that was asked for, and who is told what came of it.
+        /// A compaction that was asked for and has not begun, and who is told what came of it.
         var requested: CompactionRequest?
+        /// The one that was asked for and runs.
+        var served: CompactionRequest?
         /// The fold has written a memtable by itself: the tables hold more than any checkpoint
         /// says, and nothing is kept before there is one that says it.
         var isBehind = false
@@ -108,6 +110,7 @@ package final class IndexMaintainer: Sendable {
                 if state.writing?.result != nil || state.merging?.result != nil
                     || state.compacting?.result != nil || state.finished != nil
                     || !state.forgotten.isEmpty || isFull(state)
+                    || !state.awaited.isEmpty && state.coming == nil
                 {
                     due.set()
                 }
@@ -231,6 +234,7 @@ package final class IndexMaintainer: Sendable {
 
     private func begin(trying state: inout State) throws(EngineError) {
         if let failure = committer.failure { throw EngineError(failure) }
+        answer(&state)
         // What failed once may succeed now, when it is asked for.
         state.hasFailed = false
         state.retrySize = 0
@@ -288,7 +292,9 @@ package final class IndexMaintainer: Sendable {
                 switch work {
                 case .writing: return state.writing == nil
                 case .everything: return state.writing == nil && state.merging == nil
-                case .compacting: return state.compacting == nil && state.requested == nil
+                case .compacting:
+                    beginCompaction(&state)
+                    return state.compacting == nil && state.requested == nil
                 }
             }
             if isIdle { return }
@@ -463,7 +469,7 @@ extension IndexMaintainer {
     package func request(_ request: CompactionRequest) {
         stepping { state in
             while installFinished(&state) {}
-            guard state.requested == nil else {
+            guard state.requested == nil, state.served == nil else {
                 return request.done(.failure(.busy("another compaction is under way")))
             }
             state.requested = request
@@ -510,6 +516,7 @@ extension IndexMaintainer {
             )
         }
         guard isDue || request != nil else { return }
+        (state.served, state.requested) = (state.requested, nil)
         state.compactAt = next
         let job = JournalCompaction(
             published, at: checkpoint, before: limit, registry, in: storage, randomness, budget,
@@ -525,7 +532,8 @@ extension IndexMaintainer {
     private func installCompaction(
         _ result: Result<JournalCompaction.Outcome?, EngineError>, _ state: inout State
     ) {
-        let request = state.requested.take()
+        // One that began by itself is not what was asked for meanwhile.
+        let request = state.served.take()
         do throws(EngineError) {
             guard let outcome = try result.get() else { throw .closed }
             if request?.purpose != .planning {

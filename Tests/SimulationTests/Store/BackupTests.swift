@@ -646,7 +646,7 @@ struct BackupTests {
         #expect(left.isSuperset(of: [3, 2]))
     }
 
-    @Test func `an archive that is being read is not forgotten, nor what it goes on from`()
+    @Test func `an archive that cannot be deleted is kept, and what it goes on from, too`()
         async throws
     {
         try await backUpTwice(assets: 2_000)

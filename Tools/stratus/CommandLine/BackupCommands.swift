@@ -119,8 +119,8 @@ extension Command {
             store, of which no token of the original is good: for a copy that is used beside it. \
             Its shares are ended and its roles taken back, unless --with-access keeps them. \
             Each share and role that comes back is listed. --dry-run lists the zones and users of the \
-            store that would be made, and each access that would come back or end, and says whether \
-            the directory could be made. \
+            store that would be made, and each access that would come back or end; it refuses what \
+            the restore would refuse at its beginning. \
             --at chooses an earlier state of an archive with history. --rehearse makes the store \
             beside STORE, proves it, reads every byte of it, says how long a restore takes, and \
             deletes it.
@@ -134,12 +134,12 @@ extension Command {
             with --as-zone or --to-user another one. --dry-run says what would be done. A service \
             that has STORE open does it, if its gateway listens.
 
-            With --field only those fields of the records come back, such as an asset, and nothing \
+            With --fields only those fields of the records come back, such as an asset, and nothing \
             below the records; everything else of them stays as it is. --mode then says what \
             becomes of these fields: skip brings back only those that are gone; keep also changes \
             others, unless the record was changed since; replace makes all those what they were \
             that there were; mirror also removes those that were not there. A record that is not \
-            there comes back whole, without --field.
+            there comes back whole, without --fields.
             """,
         arguments: [.archive, .store],
         options: [
@@ -151,7 +151,7 @@ extension Command {
             Option(
                 "record", taking: .init("NAME"), "only this record and all below it",
                 isRepeatable: true),
-            .field,
+            .fields,
             Option(
                 "as-zone", taking: .init("NAME"),
                 "the zone it is brought back to (default: the same)"),
@@ -174,7 +174,7 @@ extension Command {
                 "stratus restore store.archive ./store --zone notes --mode skip",
                 "Brings back what was deleted."),
             Example(
-                "stratus restore store.archive ./store --zone album --record photo-1 --field image",
+                "stratus restore store.archive ./store --zone album --record photo-1 --fields image",
                 "Brings the image of one record back."),
         ])
 
@@ -183,7 +183,7 @@ extension Command {
         details: """
             Makes a zone, or some of its records with all below them, what they were at an earlier \
             moment of the same store, in one commit. What of the past there is depends on marks \
-            and retention: 'stratus mark' and 'stratus retention'. --mode and --field are those of \
+            and retention: 'stratus mark' and 'stratus retention'. --mode and --fields are those of \
             'stratus restore', but mirror is the default: what was not there goes. Nothing is \
             lost: what is replaced can be brought back the same way, as long as it is kept. A \
             service that has STORE open does it, if its gateway listens.
@@ -195,7 +195,7 @@ extension Command {
             Option(
                 "record", taking: .init("NAME"), "only this record and all below it",
                 isRepeatable: true),
-            .field,
+            .fields,
             .mode, .dryRun,
         ],
         examples: [
@@ -232,8 +232,8 @@ extension Command.Option {
     static let mode = Self(
         "mode", taking: .init("MODE", .oneOf(["skip", "keep", "replace", "mirror"])),
         "what becomes of what is there")
-    fileprivate static let field = Self(
-        "field", taking: .init("FIELD"), "with --record, only this field of it, such as an asset",
-        isRepeatable: true)
+    fileprivate static let fields = Self(
+        "fields", taking: .init("NAMES"),
+        "with --record, only these fields of it, separated by commas, such as an asset")
     static let dryRun = Self("dry-run", "only say what would be done")
 }

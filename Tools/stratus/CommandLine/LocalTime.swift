@@ -36,7 +36,7 @@ package struct LocalTime: Sendable {
 }
 
 extension LocalTime {
-    /// The moment of a date or of a date and time: `2026-11-30`, which is its midnight,
+    /// The moment of a date or of a date and time: `2026-11-30`, which is the day's first moment,
     /// `2026-11-30 11:06`, `2026-11-30T11:06:07.250`, as the clocks showed it, or with the time zone
     /// behind it. Nil where the text is none of these.
     ///
@@ -54,6 +54,11 @@ extension LocalTime {
         let day = 86_400
         let offsets = Set([offset(seconds - day), offset(seconds + day)])
             .filter { offset(seconds - $0) == $0 }.sorted(by: >)
+        if typed.isDay {
+            // Where the clocks were set forward at midnight, the day begins with that.
+            let first = offsets.first ?? offset(seconds - day)
+            return date.addingTimeInterval(-Double(first))
+        }
         guard let first = offsets.first else {
             throw .usage(
                 "bad-value", "the clocks here never showed \(text): they were set forward then")
@@ -73,6 +78,8 @@ private struct TypedTime {
     /// With seconds.
     let clock: String
     let zone: String?
+    /// Whether there is no time.
+    let isDay: Bool
 
     /// Nil where the text does not begin with a date, and go on with a time where it goes on.
     init?(_ text: String) {
@@ -80,6 +87,7 @@ private struct TypedTime {
         guard shape == Array("0000-00-00") else { return nil }
         day = String(text.prefix(10))
         let rest = text.dropFirst(10)
+        isDay = rest.isEmpty
         if rest.isEmpty {
             (clock, zone) = ("00:00:00", nil)
             return

@@ -43,8 +43,9 @@ enum Backup {
             output.warning(
                 "backup.mark",
                 "no mark is left: another process has the store open, and no gateway of it listens")
-            return try await write(
+            let code = try await write(
                 invocation.openStore(), marking: false, to: target, invocation, output)
+            return code == .ok ? .partial : code
         }
         return try await container.closing {
             try await write(container, to: target, invocation, output)
@@ -339,7 +340,7 @@ enum Restore {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let archive = try await Archive.opened(invocation.argument("ARCHIVE"))
         if invocation.has("zone") { return try await zone(archive, invocation, output) }
-        for option in ["record", "field", "as-zone", "to-user", "mode"] where invocation.has(option)
+        for option in ["record", "fields", "as-zone", "to-user", "mode"] where invocation.has(option)
         {
             throw ToolError.usage("restore", "--\(option) goes with --zone")
         }
@@ -549,10 +550,9 @@ extension Invocation {
     /// What of the records that `--record` names is meant; nil: all of them.
     fileprivate var restoredFields: [String]? {
         get throws(ToolError) {
-            let fields = allValues("field")
-            if fields.isEmpty { return nil }
-            guard has("record") else {
-                throw .usage("field", "--field goes with --record: name the record, too")
+            let fields = try fields()
+            guard fields == nil || has("record") else {
+                throw .usage("fields", "--fields goes with --record: name the record, too")
             }
             return fields
         }

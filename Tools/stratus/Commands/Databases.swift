@@ -45,15 +45,15 @@ extension Invocation {
         of container: Container, at snapshot: Snapshot
     ) throws -> [ListedDatabase] {
         guard !choosesDatabase else { return [listed(database(of: snapshot), in: container)] }
-        let users = try snapshot.allUsers().enumerated().map { index, user in
+        let users = try snapshot.allUsers().map { user in
             ListedDatabase(
-                database: snapshot.privateDatabase(asHost: user.recordName), number: index + 1,
+                database: snapshot.privateDatabase(asHost: user.recordName), number: user.number,
                 recordName: user.recordName, userName: user.userName)
         }
-        let everybodys = ListedDatabase(
+        let publicDatabase = ListedDatabase(
             database: snapshot.publicDatabase(asHost: user), number: 0, recordName: nil,
             userName: nil)
-        return [everybodys] + users
+        return [publicDatabase] + users
     }
 
     private func listed(

@@ -37,13 +37,16 @@ enum Find {
             database: database, query: query, zone: zone, fields: fields,
             limit: try invocation.limit() ?? .max, isReversed: invocation.has("reverse"),
             skipsDamaged: invocation.has("skip-damaged"))
-        let skipped = try listing.forEach { record in
+        var hasSkipped = false
+        try listing.forEach { damage in
+            output.skipped(damage)
+            hasSkipped = hasSkipped || !damage.isEmpty
+        } _: { record in
             try output.result(
                 "record", record.json,
                 text: text(of: record, withZone: zone == nil, fields ?? [], output))
         }
-        output.skipped(skipped)
-        return skipped.isEmpty ? .ok : .partial
+        return hasSkipped ? .partial : .ok
     }
 
     private static func text(
@@ -132,17 +135,6 @@ extension Invocation {
         return Query.SortDescriptor(key: parts[0], ascending: ascending != has("reverse"))
     }
 
-    /// The fields that `--fields` names; nil: all.
-    fileprivate func fields() throws -> [String]? {
-        guard let text = value("fields") else { return nil }
-        let names = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-        guard names.allSatisfy({ !$0.isEmpty }) else {
-            throw ToolError.usage(
-                "bad-value", "--fields takes names with a comma between two, not '\(text)'")
-        }
-        return names
-    }
-
     /// Fails where an option is about single records, none of which `--count` and `--total` write.
     fileprivate func refuseListing() throws {
         for option in ["sort", "fields", "limit", "reverse", "skip-damaged"] where has(option) {
@@ -150,5 +142,18 @@ extension Invocation {
                 "contradiction",
                 "--count and --total are about all records: --\(option) does not go with them")
         }
+    }
+}
+
+extension Invocation {
+    /// The fields that `--fields` names; nil: all.
+    func fields() throws(ToolError) -> [String]? {
+        guard let text = value("fields") else { return nil }
+        let names = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        guard names.allSatisfy({ !$0.isEmpty }) else {
+            throw ToolError.usage(
+                "bad-value", "--fields takes names with a comma between two, not '\(text)'")
+        }
+        return names
     }
 }

@@ -113,14 +113,16 @@ extension Invocation {
         if isIn(snapshot.publicDatabase(asHost: user)) {
             owners.append(("the public database", "--database public"))
         }
-        for user in try container.allUsers()
-        where isIn(snapshot.privateDatabase(asHost: user.recordName)) {
+        for user in try snapshot.allUsers()
+        where owners.count <= Self.shownOwners
+            && isIn(snapshot.privateDatabase(asHost: user.recordName))
+        {
             let name = user.userName ?? user.recordName
             owners.append((name, "--as \(name)"))
         }
         guard let first = owners.first else { return }
         let shown = owners.prefix(Self.shownOwners).map(\.name)
-        let more = owners.count > shown.count ? " and \(owners.count - shown.count) more" : ""
+        let more = owners.count > shown.count ? " and others" : ""
         throw ToolError(
             .notFound, id: "zone.none", "there is no such zone: \(zone.zoneName)",
             hint: shown.joined(separator: ", ") + more

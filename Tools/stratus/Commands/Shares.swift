@@ -48,6 +48,8 @@ struct StoreUser {
     let recordName: String
     /// What the host calls the user; nil where it only ever gave the record name.
     let userName: String?
+    /// The place in the order in which the store came to know its users, from 1 on; 0: not known.
+    var number = 0
 
     /// For people.
     var text: String { userName ?? recordName }
@@ -77,7 +79,9 @@ extension Snapshot {
         repeat {
             let page = try self.users(from: cursor)
             users += page.users.map {
-                StoreUser(recordName: $0.userRecordID.recordName, userName: $0.userName)
+                StoreUser(
+                    recordName: $0.userRecordID.recordName, userName: $0.userName,
+                    number: Int($0.number))
             }
             cursor = page.cursor
         } while cursor != nil
