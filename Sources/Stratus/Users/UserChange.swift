@@ -30,7 +30,7 @@ struct ProfileChange: Transaction {
         for address in wanted.addresses {
             let hash = reading.hash(of: address.key)
             draft.readSet.append(.address(hash))
-            if let holder = try reading.user(ofAddress: hash), user != number {
+            if let holder = try reading.user(ofAddress: hash), holder != number {
                 throw .refused(
                     .constraintViolation, "another user has the address '\(address.text)'")
             }
