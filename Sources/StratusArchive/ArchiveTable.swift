@@ -203,7 +203,7 @@ package struct ArchiveTable: Sendable {
         keepsHistory = flags == 1
         let reserved = try cursor.range(bytes, count: 5)
         guard flags < 2 else { throw .newer("flags") }
-        guard bytes.isZero(in: reserved), incarnation < 1 << 12,
+        guard bytes.isZero(in: reserved), incarnation < Version.incarnationLimit,
             start <= end, floor <= end, end < Self.offsetLimit, baseID != nil || start == 0
         else { throw .value("table") }
     }
