@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Stratus
+import StratusArchive
 import StratusBytes
 import StratusJournal
 import Support
@@ -118,7 +119,7 @@ import StratusEngine
                 "Journal.md",
                 "the newest, where there are more | at most \(StoreIdentity.ancestorLimit) |"
             ),
-            ("Archive.md", "incarnation below \(incarnations);"),
+            ("Archive.md", "incarnation below \(ArchiveTable.incarnationLimit);"),
         ]
     }()
 
