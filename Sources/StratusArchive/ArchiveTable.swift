@@ -127,6 +127,8 @@ package struct ArchiveTable: Sendable {
     package static let lengthLimit = 256 << 20
     package static let zoneLimit = 1 << 21
     package static let selectionLimit = 1 << 12
+    /// The incarnation of a store is less: 12 bits of a version are its own.
+    package static let incarnationLimit: UInt16 = 1 << 12
     /// Of the file of a manifest, which is read whole, in bytes.
     static let manifestLimit = 12 << 20
     static let partLimit = 1 << 20
@@ -203,7 +205,7 @@ package struct ArchiveTable: Sendable {
         keepsHistory = flags == 1
         let reserved = try cursor.range(bytes, count: 5)
         guard flags < 2 else { throw .newer("flags") }
-        guard bytes.isZero(in: reserved), incarnation < 1 << 12,
+        guard bytes.isZero(in: reserved), incarnation < Self.incarnationLimit,
             start <= end, floor <= end, end < Self.offsetLimit, baseID != nil || start == 0
         else { throw .value("table") }
     }

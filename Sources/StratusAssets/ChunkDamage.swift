@@ -10,6 +10,8 @@ package struct ChunkDamage: Error, Equatable, Sendable {
         /// Another chunk stands where this one should.
         case otherChunk
         case newerFormat(UInt16)
+        /// A chunk is stored in a way that this code does not know.
+        case newerEncoding(UInt8)
         /// There is no such segment.
         case missing
         /// A list of extents is not one of the asset that names it, or a chunk of another length.
@@ -19,6 +21,14 @@ package struct ChunkDamage: Error, Equatable, Sendable {
             left.identifier == right.identifier
         }
 
+        /// Whether the bytes may be right, and a newer version knows what they mean.
+        package var isNewer: Bool {
+            switch self {
+            case .newerFormat, .newerEncoding: true
+            default: false
+            }
+        }
+
         /// A stable name.
         package var identifier: String {
             switch self {
@@ -26,6 +36,7 @@ package struct ChunkDamage: Error, Equatable, Sendable {
             case .frame(let field): "chunk.\(field)"
             case .otherChunk: "chunk.other"
             case .newerFormat: "chunk segment.newer format"
+            case .newerEncoding(let encoding): "chunk.newer encoding \(encoding)"
             case .missing: "chunk segment.missing"
             case .list: "chunk.list"
             }

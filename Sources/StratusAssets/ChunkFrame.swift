@@ -56,9 +56,10 @@ struct ChunkFrame: Equatable, Sendable {
         checksum = bytes.uint64(at: 8)
         storedLength = Int(bytes.uint32(at: 16))
         length = Int(bytes.uint32(at: 20))
-        guard let encoding = Encoding(rawValue: bytes.uint8(at: 24)),
-            bytes.isZero(in: 25..<32)
-        else { throw .frame("encoding") }
+        guard let encoding = Encoding(rawValue: bytes.uint8(at: 24)) else {
+            throw .newerEncoding(bytes.uint8(at: 24))
+        }
+        guard bytes.isZero(in: 25..<32) else { throw .frame("reserved") }
         self.encoding = encoding
         domain = Self.domain(bytes)
         address = ChunkAddress(bytes, at: 48)

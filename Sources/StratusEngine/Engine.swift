@@ -138,6 +138,8 @@ package final class Engine: Sendable {
     package func commitBlocking(
         _ transaction: any Transaction
     ) throws(EngineError) -> Committed {
+        try queue.admitBlocking()
+        defer { queue.release() }
         let reading = StoreReading(published.current, .blocking)
         let commit = try pending(transaction, transaction.prepare(reading, context))
         if let draft = commit.draft, draft.buffer.isEmpty {

@@ -20,8 +20,8 @@ struct IndexEntry: Sendable {
     private(set) var words: InlineArray<3, UInt64>
 
     init(key: IndexKey, value: IndexValue, flags: Flags) {
-        let marked = value.stamp | UInt64(flags.rawValue) << Self.flagsShift
-        self.init(key: key, words: [marked, value.first, value.second])
+        let flagged = value.stamp | UInt64(flags.rawValue) << Self.flagsShift
+        self.init(key: key, words: [flagged, value.first, value.second])
     }
 
     init(key: IndexKey, words: InlineArray<3, UInt64>) {

@@ -18,9 +18,9 @@ import Testing
 
     /// The last record of the store that all damaged samples are made from.
     @inline(never)
-    private static func long(_ container: Container) async throws -> Record {
+    private static func record(_ name: String, _ container: Container) async throws -> Record {
         try await container.privateDatabase(for: "alice").record(
-            for: Record.ID(recordName: "long", zoneID: SampleMaker.zone))
+            for: Record.ID(recordName: name, zoneID: SampleMaker.zone))
     }
 
     @Test(arguments: samples)
@@ -44,11 +44,17 @@ import Testing
         }
     }
 
-    @Test func `a segment of a newer format is said to be one`() async throws {
-        let sample = Sample(name: "damaged/chunk-segment-newer-format")
+    @Test(arguments: [
+        ("chunk-segment-newer-format", "long"), ("chunk-segment-newer-format", "plain"),
+        ("chunk-encoding", "plain"),
+    ])
+    func `what of an asset is of a newer format is said to be so`(
+        name: String, record: String
+    ) async throws {
+        let sample = Sample(name: "damaged/\(name)")
         let container = try Container(
             reading: SimulatedDisk(holding: sample.files).storage(writing: false))
-        let asset = try #require(try await Self.long(container)["file"]?.assetValue)
+        let asset = try #require(try await Self.record(record, container)["file"]?.assetValue)
         do throws(StoreError) {
             _ = try await asset.data(in: 0..<1)
             Issue.record("it was read")
@@ -63,7 +69,7 @@ import Testing
         let sample = Sample(name: "damaged/asset-list-longest")
         let disk = try SimulatedDisk(holding: sample.files)
         let container = try Container(reading: disk.storage(writing: false))
-        let asset = try #require(try await Self.long(container)["file"]?.assetValue)
+        let asset = try #require(try await Self.record("long", container)["file"]?.assetValue)
         let size = try #require(asset.size)
         #expect(size == 1 << 59)
         let limited = await Self.failure { _ = try await asset.data(limit: 1 << 30) }

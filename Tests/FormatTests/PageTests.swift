@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Stratus
+import StratusArchive
 import StratusBytes
 import StratusJournal
 import Support
@@ -85,6 +86,8 @@ import StratusEngine
         let usual = JournalWriter.leastSegment...JournalWriter.greatestSegment
         let payload = FrameFormat.payloadLimit
         let power = segments.upperBound.trailingZeroBitCount
+        let incarnations = Version.incarnationLimit
+        let totals = "| at most 2^\(Manifest.Checkpoint.totalLimit.trailingZeroBitCount) |"
         return [
             ("Journal.md", "| at most \(size(payload)) (\(thousands(payload))) |"),
             ("Journal.md", "| \(GroupHeader.frameLength) to 2^\(power), multiple of 8 |"),
@@ -106,6 +109,17 @@ import StratusEngine
             ),
             ("Manifest.md", "a varint length, at most \(Manifest.Checkpoint.nameLimit), and"),
             ("Manifest.md", "| at most \(size(Manifest.Checkpoint.stateLimit)) |"),
+            ("Manifest.md", "| of versions that this store hands out | below \(incarnations) |"),
+            ("Manifest.md", "how many ancestors follow | below \(Manifest.ancestorLimit) |"),
+            ("Manifest.md", "and to less than \(StoreIdentity.incarnationLimit), and begins"),
+            ("Manifest.md", "counted up to the offset \(totals)"),
+            ("Manifest.md", "| commitCount | likewise \(totals)"),
+            ("Journal.md", "| incarnation | | below \(incarnations) |"),
+            (
+                "Journal.md",
+                "the newest, where there are more | at most \(StoreIdentity.ancestorLimit) |"
+            ),
+            ("Archive.md", "incarnation below \(ArchiveTable.incarnationLimit);"),
         ]
     }()
 

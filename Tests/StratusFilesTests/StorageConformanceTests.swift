@@ -16,15 +16,18 @@ import Testing
     func `a created file reads as zero and is listed in the order of names`(
         kind: StorageKind
     ) throws {
-        let storage = try kind.make(path).storage
+        let place = try kind.make(path)
+        let storage = place.storage
         let others = Set(try storage.list())
         for name in ["b", "a-10", "B", "a-9"] { _ = try storage.create(name, length: 3) }
         let names = try storage.list()
         #expect(names.filter { !others.contains($0) } == ["B", "a-10", "a-9", "b"])
         #expect(names == names.sorted())
-        let file = try storage.open("b")
-        #expect(file.name == "b" && file.length == 3)
-        #expect(try file.read(0..<3) == [0, 0, 0])
+        for file in try place.files("b") {
+            #expect(file.name == "b" && file.length == 3)
+            #expect(try file.read(0..<3) == [0, 0, 0])
+        }
+        #expect(try place.reader().list() == names)
     }
 
     @Test(arguments: StorageKind.allCases)
@@ -43,23 +46,30 @@ import Testing
 
     @Test(arguments: StorageKind.allCases)
     func `a name without a file is not found`(kind: StorageKind) throws {
-        let storage = try kind.make(path).storage
-        #expect(fails(.notFound, "none") { _ = try storage.open("none") })
-        #expect(fails(.notFound, "none") { _ = try storage.pin("none") })
-        #expect(try storage.delete("none"))
+        let place = try kind.make(path)
+        for storage in [place.storage, try place.reader()] {
+            #expect(fails(.notFound, "none") { _ = try storage.open("none") })
+            #expect(fails(.notFound, "none") { _ = try storage.openUnchanging("none") })
+            #expect(fails(.notFound, "none") { _ = try storage.pin("none") })
+        }
+        #expect(try place.storage.delete("none"))
     }
 
     @Test(arguments: StorageKind.allCases, [0, 1, 511, 512, 513, 100_000])
     func `what is put is read again, whole and in any part`(kind: StorageKind, count: Int) throws {
-        let storage = try kind.make(path).storage
+        let place = try kind.make(path)
         let bytes = pattern(count)
         // Several, since not every write is cut short where some are.
         for name in ["a", "b", "c", "d", "e"] {
-            try storage.put(name, bytes)
-            let file = try storage.open(name)
-            #expect(file.length == count)
-            for range in [0..<count, count / 3..<count / 2, count..<count, 0..<min(1, count)] {
-                #expect(try file.read(range) == Array(bytes[range]))
+            try place.storage.put(name, bytes)
+            for file in try place.files(name) {
+                #expect(file.length == count)
+                // Twice: what was read before may be read in another way.
+                for range in [0..<count, count / 3..<count / 2, count..<count, 0..<min(1, count)]
+                    + [0..<count]
+                {
+                    #expect(try file.read(range) == Array(bytes[range]))
+                }
             }
         }
     }
@@ -68,11 +78,11 @@ import Testing
     func `a read past the end is refused, and one up to it is not`(
         kind: StorageKind, mode: ReadMode
     ) throws {
-        let storage = try kind.make(path).storage
-        try storage.put("put", [1, 2, 3])
-        let created = try storage.create("created", length: 3)
+        let place = try kind.make(path)
+        try place.storage.put("put", [1, 2, 3])
+        let created = try place.storage.create("created", length: 3)
         try created.append([1, 2, 3].span, at: 0)
-        for file in [try storage.open("put"), created] {
+        for file in try place.files("put") + place.files("created") + [created] {
             for range in [2..<4, 0..<4, 3..<4, 4..<9] {
                 do throws(StorageError) {
                     Issue.record("read \(try file.read(range, mode))")
@@ -87,15 +97,17 @@ import Testing
 
     @Test(arguments: StorageKind.allCases)
     func `a resident read has all bytes or says that it would wait`(kind: StorageKind) throws {
-        let storage = try kind.make(path).storage
+        let place = try kind.make(path)
         let bytes = pattern(5_000)
-        try storage.put("a", bytes)
-        let file = try storage.open("a")
-        for start in 0..<40 {
-            do throws(StorageError) {
-                #expect(try file.read(start..<4_999, .resident) == Array(bytes[start..<4_999]))
-            } catch {
-                #expect(error.kind == .notResident && error.file == "a")
+        try place.storage.put("a", bytes)
+        for file in try place.files("a") {
+            for start in 0..<40 {
+                do throws(StorageError) {
+                    let read = try file.read(start..<4_999, .resident)
+                    #expect(read == Array(bytes[start..<4_999]))
+                } catch {
+                    #expect(error.kind == .notResident && error.file == "a")
+                }
             }
         }
     }

@@ -13,9 +13,20 @@ enum StorageKind: CaseIterable, Sendable {
     case wrapper
     /// What is put lies in a file for temporary ones, over a simulated disk.
     case scratch
+    /// A directory of the machine, and a simulated disk, of which files that do not change are read as
+    /// memory.
+    case mappedDirectory
+    case mappedDisk
+    /// A simulated disk that is read through a storage which makes zeros of blocks that the medium does
+    /// not give back.
+    case lenient
+    /// A simulated disk that is read no faster than a rate.
+    case paced
 
     /// Those that other processes can open.
-    static let shared: [StorageKind] = [.directory, .simulatedDisk, .unrulyDisk]
+    static let shared: [StorageKind] = [
+        .directory, .simulatedDisk, .unrulyDisk, .mappedDirectory, .mappedDisk,
+    ]
 
     /// What the writer says of itself.
     static let holder = "the first writer"
@@ -36,6 +47,13 @@ enum StorageKind: CaseIterable, Sendable {
                 at: "store", .writing(creating: true), on: disk.process())
             try disk.process().makeDirectory("temporary")
             return StoragePlace(of: ScratchStorage(over: base, in: "temporary"))
+        case .mappedDirectory: return try StoragePlace(path, on: LinuxFileSystem(), maps: true)
+        case .mappedDisk: return try StoragePlace("store", on: disk.process(), maps: true)
+        case .lenient:
+            return try StoragePlace("store", on: disk.process()) { LenientStorage(over: $0) }
+        case .paced:
+            let pace = ReadingPace(bytesPerSecond: 1 << 30)
+            return try StoragePlace("store", on: disk.process()) { PacedStorage(over: $0, pace) }
         }
     }
 }
@@ -46,13 +64,21 @@ struct StoragePlace {
     let path: String
     let system: any FileSystem
     private let isAlone: Bool
+    private let maps: Bool
+    /// What a reader reads its storage through.
+    private let layer: (any Storage) -> any Storage
 
-    init(_ path: String, on system: any FileSystem) throws {
+    init(
+        _ path: String, on system: any FileSystem, maps: Bool = false,
+        readingThrough layer: @escaping (any Storage) -> any Storage = { $0 }
+    ) throws {
         self.path = path
         self.system = system
+        self.maps = maps
+        self.layer = layer
         isAlone = false
         storage = try LocalStorage(
-            at: path, .writing(creating: true), on: system, holder: StorageKind.holder)
+            at: path, .writing(creating: true), on: system, holder: StorageKind.holder, maps: maps)
     }
 
     /// A storage that no other process can open.
@@ -61,11 +87,23 @@ struct StoragePlace {
         path = storage.place
         system = LinuxFileSystem()
         isAlone = true
+        maps = storage.maps
+        layer = { $0 }
     }
 
     /// The same files as a reader has them.
     func reader() throws -> any Storage {
-        isAlone ? storage : try LocalStorage(at: path, .reading, on: system)
+        isAlone
+            ? storage : layer(try LocalStorage(at: path, .reading, on: system, maps: maps))
+    }
+
+    /// A file as the writer and a reader have it, each as one that may change and as one that does not.
+    func files(_ name: String) throws -> [any StorageFile] {
+        let reader = try reader()
+        return [
+            try storage.open(name), try storage.openUnchanging(name), try reader.open(name),
+            try reader.openUnchanging(name),
+        ]
     }
 
     /// The same files as a second writer has them.

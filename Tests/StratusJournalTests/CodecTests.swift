@@ -184,7 +184,7 @@ struct FileCodecTests {
         (40, "segment.size"), (39, "segment.reserved"), (60, "format.newer layout 254"),
         (96, "whole"), (100, "whole"), (104, "format.newer features 000000ff"),
         (108, "segment.reserved"), (112, "whole"), (153, "segment.reserved"),
-        (154, "segment.reserved"), (155, "segment.reserved"), (156, "segment.reserved"),
+        (154, "format.newer environment"), (155, "segment.reserved"), (156, "segment.reserved"),
         (160, "segment.reserved"), (4_087, "segment.reserved"),
     ])
     func `a field of a segment header is checked beyond its checksum`(place: Int, found: String) {
@@ -227,10 +227,11 @@ struct FileCodecTests {
 
     @Test(arguments: [
         (10, "format.newer 254"), (12, "manifest.length"), (16, "manifest.generation"),
-        (50, "manifest.environment"), (51, "manifest.reserved"), (72, "whole"), (76, "whole"),
+        (50, "format.newer environment"), (51, "manifest.reserved"), (72, "whole"), (76, "whole"),
         (80, "format.newer features 000000ff"), (84, "manifest.reserved"),
         (104, "whole"), (112, "manifest.length"), (116, "manifest.reserved"),
-        (120 + 8, "manifest.segment"), (120 + 48, "manifest.segment"),
+        (120 + 8, "format.newer state"), (120 + 9, "manifest.segment"),
+        (120 + 48, "manifest.segment"),
         (120 + 24 + 6, "manifest.segment"), (120 + 56 + 7, "manifest.segment"),
     ])
     func `a field of a manifest is checked beyond its checksum`(place: Int, found: String) {

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Stratus
+import StratusEngine
 import StratusFiles
 import StratusJournal
 import Support
@@ -200,6 +201,92 @@ import Testing
         #expect(storage.count - before == 2)
         #expect(try await database.allRecords().count == 17)
         try await container.close()
+    }
+
+    @Test func `a thread that waits is let in only when the queue has room, as a task is`()
+        async throws
+    {
+        let storage = GatedStorage()
+        let container = try open(storage)
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        storage.shut()
+        let first = Task { try await database.save(note("first")) }
+        while !storage.isWaiting { await Task.yield() }
+        let others = Task {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 1..<Engine.queueLimit {
+                    group.addTask { try await database.save(note("r\(number)")) }
+                }
+                try await group.waitForAll()
+            }
+        }
+        while container.queueDepth < Engine.queueLimit - 1 { await Task.yield() }
+        let thread = Task {
+            try await onThreads(1) { _ in
+                #expect(throws: Never.self) { try database.saveAndWait(note("last")) }
+            }
+        }
+        // Nothing tells of a thread that waits to be let in, only that none is let in meanwhile.
+        for _ in 0..<20 {
+            try await Task.sleep(for: .milliseconds(5))
+            #expect(container.queueDepth == Engine.queueLimit - 1)
+        }
+        storage.open()
+        _ = try await first.value
+        try await others.value
+        try await thread.value
+        let names = try await database.allRecords(resultsLimit: Engine.queueLimit + 1)
+        #expect(names.count == Engine.queueLimit + 1)
+        try await container.close()
+    }
+
+    @Test func `threads and tasks that wait for room are let in one by one, and all are`()
+        async throws
+    {
+        let queue = CommitQueue(limit: 2)
+        let inside = Atomic(0)
+        let tasks = (0..<4).map { _ in
+            Task {
+                for _ in 0..<500 {
+                    try await queue.admit()
+                    #expect(inside.add(1, ordering: .relaxed).newValue <= 2)
+                    await Task.yield()
+                    inside.subtract(1, ordering: .relaxed)
+                    queue.release()
+                }
+            }
+        }
+        try await onThreads(4) { _ in
+            for _ in 0..<500 {
+                #expect(throws: Never.self) { try queue.admitBlocking() }
+                #expect(inside.add(1, ordering: .relaxed).newValue <= 2)
+                inside.subtract(1, ordering: .relaxed)
+                queue.release()
+            }
+        }
+        for task in tasks { try await task.value }
+        #expect(inside.load(ordering: .relaxed) == 0)
+    }
+
+    @Test func `a thread that waits for room is told that the queue is closed`() async throws {
+        let queue = CommitQueue(limit: 1)
+        try await queue.admit()
+        let refused = Atomic(0)
+        let thread = Task {
+            try await onThreads(2) { _ in
+                do throws(EngineError) {
+                    try queue.admitBlocking()
+                } catch {
+                    if case .closed = error { refused.add(1, ordering: .relaxed) }
+                }
+            }
+        }
+        try await Task.sleep(for: .milliseconds(20))
+        #expect(refused.load(ordering: .relaxed) == 0)
+        queue.close()
+        try await thread.value
+        #expect(refused.load(ordering: .relaxed) == 2)
     }
 
     @Test func `commits go on while a checkpoint is written, and a backup waits for one alone`()

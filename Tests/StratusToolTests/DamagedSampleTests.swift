@@ -47,9 +47,10 @@ import Testing
 
         /// What of `Formats/README.md`, "Damage", is none.
         var isNewer: Bool {
-            ["format.newer", "frame.newer", "frame.unknown kind", "chunk segment.newer"].contains {
-                damage?.hasPrefix($0) == true
-            }
+            [
+                "format.newer", "frame.newer", "frame.unknown kind", "chunk segment.newer",
+                "chunk.newer",
+            ].contains { damage?.hasPrefix($0) == true }
         }
     }
 

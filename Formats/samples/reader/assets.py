@@ -100,7 +100,8 @@ class Chunks:
         seed = (u(data, 40, 8) + place) & (1 << 64) - 1
         need(xxh3_64_intdigest(head[8:], seed=seed) == u(head, 0, 8), "header checksum")
         encoding = head[24]
-        need(encoding < 2 and not any(head[25:32]), "encoding")
+        need(encoding < 2, f"newer encoding {encoding}")
+        need(not any(head[25:32]), "reserved")
         sizes = u(head, 16, 4), u(head, 20, 4)
         need(0 < sizes[0] and 0 < sizes[1] <= MOST, "lengths")
         need(sizes[0] < sizes[1] if encoding else sizes[0] == sizes[1], "lengths")

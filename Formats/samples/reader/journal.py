@@ -62,7 +62,8 @@ class Manifest:
         need(self.generation == stated, "generation", 16)
         self.store, self.epoch, self.incarnation = data[24:40], u(data, 52, 4), u(data, 48, 2)
         self.secret = u(data, 40, 8)
-        need(data[50] in (1, 2), "environment", 50)
+        if data[50] not in (1, 2):
+            raise Damage("format.newer environment", name, 50)
         need(data[51] == 0, "reserved", 51)
         need(u(data, 84, 4) == 0, "reserved", 84)
         need(u(data, 116, 4) == 0, "reserved", 116)
@@ -87,8 +88,10 @@ class Manifest:
                 endChain=last, limit=end if packed else limit, first=base + 512, number=number,
                 cleared=cleared, times=times, packed=packed,
                 file="compacted-%016x" % number if packed else "journal-%016x" % base)
+            if not 1 <= state <= 6:
+                raise Damage("format.newer state", name, place)
             need(
-                1 <= state <= 6 and length <= 1 << 28 and base <= end <= segment["limit"]
+                length <= 1 << 28 and base <= end <= segment["limit"]
                 and max(base, end, cleared) < 1 << 52 and packed == (number > 0)
                 and (packed or cleared == 0), "segment", place)
             need(state not in (1, 4) or index == count - 1, "order", place)
@@ -290,11 +293,13 @@ class Journal:
         features(data, 96, name)
         if u(data, 60, 4) != 1:
             raise Damage(f"format.newer layout {u(data, 60, 4)}", name, 60)
+        if data[154] not in (1, 2):
+            raise Damage("format.newer environment", name, 154)
         length = u(data, 40, 8)
         need(16384 <= length <= 1 << 28 and length % 4096 == 0, "segment.size", 40)
         ancestors = u(data, 156, 4)
         need(u(data, 12, 4) == 4096 and not any(data[108:112]) and u(data, 152, 2) < 4096
-             and data[154] in (1, 2) and data[155] == 0 and ancestors <= 200
+             and data[155] == 0 and ancestors <= 200
              and not any(data[160 + 16 * ancestors:4088]),
              "segment.reserved", 96)
         need((u(data, 32, 8), data[16:32], u(data, 48, 8), length, u(data, 80, 8)) == (

@@ -126,8 +126,8 @@ extension StoreError {
         switch error {
         case .storage(let error): self.init(error)
         case .damaged(let damage):
-            if case .newerFormat = damage.kind {
-                self.init(.internalError, "an asset lies in a segment of a newer format")
+            if damage.kind.isNewer {
+                self.init(.internalError, "an asset was stored in a newer format")
                 cause = .newerFormat
             } else {
                 self.init(.internalError, "an asset is damaged")

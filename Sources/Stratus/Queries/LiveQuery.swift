@@ -62,7 +62,7 @@ public struct QueryChanges: Sendable {
     }
 
     /// A record that was in the result before.
-    public struct FormerPlace: Hashable, Sendable {
+    public struct PreviousPlace: Hashable, Sendable {
         /// Where it stood in the result before.
         public var index: Int
         /// Which one.
@@ -71,21 +71,21 @@ public struct QueryChanges: Sendable {
 
     /// Records that are not in the result any more: deleted, changed so that the query does not find
     /// them, or behind the last one that was asked for. In the order before.
-    public internal(set) var removed: [FormerPlace] = []
+    public internal(set) var removed: [PreviousPlace] = []
     /// Records that were not in the result before, in the order of now.
     public internal(set) var added: [Place] = []
     /// Records that were in the result and were saved since, in the order of now. Where one stood
-    /// before, ``formerIndexes`` says.
+    /// before, ``previousIndexes`` says.
     public internal(set) var changed: [Place] = []
     /// For each of ``changed`` where it stood before.
-    public internal(set) var formerIndexes: [Int] = []
+    public internal(set) var previousIndexes: [Int] = []
 
     /// Whether the result is as it was.
     public var isEmpty: Bool { removed.isEmpty && added.isEmpty && changed.isEmpty }
 
     /// Makes the result of before that of now.
     public func apply(to records: inout [Record]) {
-        let gone = Set(removed.map(\.index) + formerIndexes)
+        let gone = Set(removed.map(\.index) + previousIndexes)
         var rest = records.indices.filter { !gone.contains($0) }.map { records[$0] }
         for place in (added + changed).sorted(by: { $0.index < $1.index }) {
             rest.insert(place.record, at: place.index)

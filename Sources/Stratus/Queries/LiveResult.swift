@@ -206,7 +206,7 @@ extension DatabaseView {
                 index: index, record: record.showing(request.desiredKeys))
             guard let former else { return changes.added.append(place) }
             changes.changed.append(place)
-            changes.formerIndexes.append(former)
+            changes.previousIndexes.append(former)
         }
         for (index, row) in result.rows.prefix(request.limit).enumerated() {
             let key = RecordKey(row)
@@ -219,7 +219,7 @@ extension DatabaseView {
         }
         let rows = last?.rows ?? []
         changes.removed = before.values.map(\.index).sorted().map {
-            QueryChanges.FormerPlace(index: $0, recordID: rows[$0].id)
+            QueryChanges.PreviousPlace(index: $0, recordID: rows[$0].id)
         }
         return changes
     }

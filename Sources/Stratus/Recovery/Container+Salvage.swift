@@ -86,7 +86,7 @@ private struct Salvage: Sendable {
     private struct Copied: Sendable {
         var journal: StoreSalvage.Outcome
         /// Chunks that are not whole where the journal says that they lie.
-        var lostChunks: [ChunkEntry.Row] = []
+        var unreadableChunks: [ChunkEntry.Row] = []
         /// Chunks of which no entry says where they lie any more.
         var foundChunks: [ChunkEntry.Row] = []
     }
@@ -162,7 +162,7 @@ private struct Salvage: Sendable {
         }
         try copy.run(try copy.portions(), into: sink) { _ in }
         for row in lost where try reading.location(of: row.address) == row.place {
-            copied.lostChunks.append(row)
+            copied.unreadableChunks.append(row)
         }
         let places = Set(lost.map(\.place))
         copied.foundChunks.removeAll { places.contains($0.place) }
@@ -188,7 +188,7 @@ private struct Salvage: Sendable {
             } catch {
                 throw .refused(error)
             }
-            report.lostChunkCount = copied.lostChunks.count
+            report.unreadableChunkCount = copied.unreadableChunks.count
             try await engine.writeCheckpoint(endingSegment: true)
             try await engine.close()
         } catch {
@@ -209,7 +209,7 @@ private struct Salvage: Sendable {
             }
         }
         try commit(copied.foundChunks) { ChunkCommit(rows: $0) }
-        try commit(copied.lostChunks) { ReclaimedChunksCommit(rows: $0) }
+        try commit(copied.unreadableChunks) { ReclaimedChunksCommit(rows: $0) }
     }
 
     /// Reads every byte of what came out. Returns the assets that are not whole.
@@ -266,7 +266,8 @@ private struct SalvagedContent {
             entryCount: journal.entryCount,
             damage: journal.findings.map { StoreError.Place($0.damage) }, unreadable: [],
             losses: losses, leftOut: journal.leftOut.map { StoreError.Place($0) }, assets: [],
-            lostChunkCount: 0, zones: zones, users: users, inventedNames: journal.inventedNames)
+            unreadableChunkCount: 0, zones: zones, users: users,
+            inventedNames: journal.inventedNames)
     }
 
     /// The database of a zone, as the host uses it, and the user record name of its owner; that is nil of

@@ -92,8 +92,8 @@ public struct SalvageReport: Hashable, Sendable {
     public var leftOut: [StoreError.Place]
     /// Assets that came out in part or not at all, each with its record and field.
     public var assets: [StoreError.Place]
-    /// How many chunks of assets are lost, named by a record or not.
-    public var lostChunkCount: Int
+    /// How many chunks of assets cannot be read, named by a record or not.
+    public var unreadableChunkCount: Int
     /// Zones whose names are lost.
     public var zones: [RenamedZone]
     /// User record names of users whose own entry is lost. A host that gives their names is not led to

@@ -24,7 +24,7 @@ public final class RuleReader {
         /// The item that says so; nil: the record goes along with one that is deleted.
         var item: Int?
         /// The caller's item that does this, by itself or by taking the record along.
-        var owner: Int?
+        var requestedItem: Int?
         /// The caller's items by whose triggers it was written, and the names of those triggers.
         var causes: [Int: String] = [:]
         /// Rises with each change by a trigger.
@@ -166,7 +166,8 @@ extension RuleReader {
             // One that is damaged can be deleted where no rule has to read it.
             if concerned.contains(index) { before = try reading.record(place, as: id(name)) }
         }
-        var write = Write(type: before?.recordType ?? "", before: before, item: index, owner: index)
+        var write = Write(
+            type: before?.recordType ?? "", before: before, item: index, requestedItem: index)
         if case .save(let record, let rule) = batch.items[index] {
             write.type = record.recordType
             write.now = batch.result(of: record, rule, over: before)

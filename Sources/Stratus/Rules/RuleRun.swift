@@ -129,7 +129,7 @@ struct RuleRun {
         guard let target = try reader.write(of: cascade.target) else { return }
         for record in found {
             let write = RuleReader.Write(
-                type: record.type, before: record.record, owner: target.owner,
+                type: record.type, before: record.record, requestedItem: target.requestedItem,
                 causes: target.causes)
             note(write, of: record.name, isNew: true, depth: record.depth)
             cascade.follow(record.name, depth: record.depth)
@@ -282,7 +282,7 @@ extension RuleRun {
     ) throws(EngineError) {
         guard let origin = try reader.write(of: source.name) else { return }
         var items = Array(origin.causes.keys)
-        if let owner = origin.owner { items.append(owner) }
+        if let item = origin.requestedItem { items.append(item) }
         for item in items where write.causes[item] == nil {
             write.causes[item] = source.trigger
         }
@@ -326,10 +326,12 @@ extension RuleRun {
     /// have added to it.
     private func blamed(for name: String) throws(EngineError) -> [(item: Int, trigger: String?)] {
         guard let write = try reader.write(of: name) else { return [] }
-        var blamed = write.causes.filter { $0.key != write.owner }.sorted { $0.key < $1.key }
-            .map { (item: $0.key, trigger: String?.some($0.value)) }
-        if let owner = write.owner, batch.isAtomic || blamed.isEmpty {
-            blamed.append((owner, nil))
+        var blamed = write.causes.filter { $0.key != write.requestedItem }.sorted {
+            $0.key < $1.key
+        }
+        .map { (item: $0.key, trigger: String?.some($0.value)) }
+        if let item = write.requestedItem, batch.isAtomic || blamed.isEmpty {
+            blamed.append((item, nil))
         }
         return blamed
     }

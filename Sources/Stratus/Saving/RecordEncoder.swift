@@ -203,7 +203,7 @@ struct RecordEncoder: ~Copyable {
                 type: old.type, modified: max(context.now / 1000, old.modified + 1), by: author,
                 created: old.created, creator: old.creator, previous: replaced.version,
                 isUpdate: true, origin: old.origin)
-            let former = PreviousVersion(entry: entry, head: old, fields: cursor)
+            let previous = PreviousEntry(entry: entry, head: old, fields: cursor)
             head.replacedLength = entry.payloadRange.count
             head.assetBytes = try fields.record.assetBytes()
             head.formerAssetBytes = old.assetBytes
@@ -211,13 +211,13 @@ struct RecordEncoder: ~Copyable {
             let parent =
                 batch.sendsParent(of: record, rule, isInsert: false)
                     && batch.mayChangeParent(of: old)
-                ? record.parent?.recordID.recordName : try former.parent
-            try append(head, of: index, record, parent: parent, over: former, stored, to: &draft)
+                ? record.parent?.recordID.recordName : try previous.parent
+            try append(head, of: index, record, parent: parent, over: previous, stored, to: &draft)
             rely(onType: old.type, &draft)
             if isFound {
                 saved = RecordChange(
                     .updated, type: old.type, name: record.recordID.recordName,
-                    creator: old.creator, over: FormerVersion(entry, stored))
+                    creator: old.creator, over: PreviousVersion(entry, stored))
             }
         case (.delete, .delete) where sharing?.leaving[index] != nil:
             guard let (replaced, statement) = sharing?.leaving[index] else { break }
@@ -256,27 +256,27 @@ struct RecordEncoder: ~Copyable {
 
     private mutating func append(
         _ head: RecordHead, of index: Int, _ record: Record, parent: String?,
-        over former: PreviousVersion?, _ stored: StoredFields?,
+        over previous: PreviousEntry?, _ stored: StoredFields?,
         to draft: inout Draft
     ) throws(EngineError) {
         let (cascadeLinks, validated): ([CascadeLink], [String])
         do {
             (cascadeLinks, validated) = try fields.record.references()
         } catch {
-            throw former.map { .damaged($0.entry) }
+            throw previous.map { .damaged($0.entry) }
                 ?? .refused(.internalError, "a reference cannot be read")
         }
         var change = LinkChange(hasCascadeLinks: !cascadeLinks.isEmpty)
-        let formerParent = try former?.parent
-        let formerCascadeLinks = try former?.cascadeLinks ?? []
-        if former != nil {
+        let formerParent = try previous?.parent
+        let formerCascadeLinks = try previous?.cascadeLinks ?? []
+        if previous != nil {
             if parent != formerParent { change.formerParent = formerParent ?? "" }
             if cascadeLinks != formerCascadeLinks {
                 change.formerCascadeLinks = formerCascadeLinks.filter { !cascadeLinks.contains($0) }
             }
         }
         let rows = try fields.record.indexRows(
-            draft.indexes.of(type: head.type), head, over: former?.head, stored)
+            draft.indexes.of(type: head.type), head, over: previous?.head, stored)
         // What the assets take is no part of the payload, and of the quota it is.
         let assets = head.assetBytes ?? 0
         let replaced = head.replacedLength + (head.formerAssetBytes ?? 0)
@@ -304,7 +304,7 @@ struct RecordEncoder: ~Copyable {
         links.saves.append(
             BatchLinks.Save(
                 item: index, name: reading.hash(record.recordID.recordName),
-                isUpdate: former != nil, parent: parent.map { reading.hash($0) },
+                isUpdate: previous != nil, parent: parent.map { reading.hash($0) },
                 changesParent: parent != formerParent && parent != nil,
                 cascadeTargets: counts(cascadeLinks),
                 formerCascadeTargets: counts(formerCascadeLinks),
@@ -417,7 +417,7 @@ extension RecordEncoder {
 }
 
 /// The version of a record that a save replaces, and the links in it.
-private struct PreviousVersion {
+private struct PreviousEntry {
     let entry: JournalEntry
     let head: RecordHead
     let fields: ByteCursor

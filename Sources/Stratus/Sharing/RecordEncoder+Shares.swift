@@ -144,7 +144,7 @@ struct RewrittenRecord {
     var change: RecordChange {
         RecordChange(
             .updated, type: head.type, name: name, creator: head.creator,
-            over: FormerVersion(entry, stored))
+            over: PreviousVersion(entry, stored))
     }
 
     func write(to writer: inout ByteWriter) {

@@ -10,7 +10,7 @@ struct RecordChange {
     let name: String
     let creator: UInt32
     /// The version before, of an update.
-    let former: FormerVersion?
+    let previous: PreviousVersion?
 
     var isUpdate: Bool {
         switch reason {
@@ -21,18 +21,18 @@ struct RecordChange {
 
     init(
         _ reason: MatchesEntry.Reason, type: UInt32, name: String, creator: UInt32,
-        over former: FormerVersion? = nil
+        over previous: PreviousVersion? = nil
     ) {
         self.reason = reason
         self.type = type
         self.name = name
         self.creator = creator
-        self.former = former
+        self.previous = previous
     }
 }
 
 /// A version that an update replaces: an object, since most changes have none.
-final class FormerVersion {
+final class PreviousVersion {
     let entry: JournalEntry
     let fields: StoredFields
 

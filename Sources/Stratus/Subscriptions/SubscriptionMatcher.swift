@@ -180,7 +180,7 @@ extension SubscriptionMatcher {
         payload: () -> [UInt8]?
     ) throws(EngineError) {
         let fields = EncodedVersion(fields: stored, schema: schema, zone: zone)
-        if try find(fields, change.type, over: change.former?.fields) {
+        if try find(fields, change.type, over: change.previous?.fields) {
             _ = try saveFound(fields, change, payload: payload)
         }
     }
@@ -395,11 +395,13 @@ extension SubscriptionMatcher {
         let isMatch = try tested.current.satisfies(predicate, fields, record)
         guard tested.change.isUpdate else { return isMatch }
         if isMatch { return options.contains(.firesOnUpdate) }
-        guard options.contains(.firesOnEnd), let former = tested.change.former else { return false }
-        return try tested.former.satisfies(
-            predicate, EncodedVersion(fields: former.fields, schema: schema, zone: fields.zone)
+        guard options.contains(.firesOnEnd), let previous = tested.change.previous else {
+            return false
+        }
+        return try tested.previous.satisfies(
+            predicate, EncodedVersion(fields: previous.fields, schema: schema, zone: fields.zone)
         ) { () throws(EngineError) -> Record? in
-            try whole.record(of: former.entry, in: fields.zone)
+            try whole.record(of: previous.entry, in: fields.zone)
         }
     }
 

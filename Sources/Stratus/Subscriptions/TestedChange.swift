@@ -80,7 +80,7 @@ struct TestedChange: ~Copyable {
     /// As the record is now or, where it is deleted, was.
     var current = State()
     /// As it was before an update.
-    var former = State()
+    var previous = State()
     /// Of the row whose predicate is at hand; nil where none of the place is.
     private(set) var order: UInt64?
     /// The options of which a subscription has one, where the change may be of it.
@@ -107,7 +107,7 @@ struct TestedChange: ~Copyable {
     mutating func beginPredicate(ofOrder order: UInt64) {
         self.order = order
         current.isSatisfying = nil
-        former.isSatisfying = nil
+        previous.isSatisfying = nil
     }
 }
 

@@ -32,7 +32,7 @@ extension StoreReading {
     }
 
     func user(withAddress address: IdentityEntry.AddressKey) throws(EngineError) -> UInt32? {
-        guard try hasIdentities(), let number = try owner(ofAddress: hash(of: address)),
+        guard try hasIdentities(), let number = try user(ofAddress: hash(of: address)),
             let stated = try identity(of: number),
             // The index knows only a hash of it.
             stated.addresses.contains(where: { $0.key == address })
@@ -41,7 +41,7 @@ extension StoreReading {
     }
 
     /// The user with an address, as the index says.
-    func owner(ofAddress hash: Hash128) throws(EngineError) -> UInt32? {
+    func user(ofAddress hash: Hash128) throws(EngineError) -> UInt32? {
         try value(.address(hash)).map { UInt32(truncatingIfNeeded: $0.first) }
     }
 

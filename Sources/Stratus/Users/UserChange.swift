@@ -30,7 +30,7 @@ struct ProfileChange: Transaction {
         for address in wanted.addresses {
             let hash = reading.hash(of: address.key)
             draft.readSet.append(.address(hash))
-            if let owner = try reading.owner(ofAddress: hash), owner != number {
+            if let holder = try reading.user(ofAddress: hash), holder != number {
                 throw .refused(
                     .constraintViolation, "another user has the address '\(address.text)'")
             }
@@ -41,8 +41,8 @@ struct ProfileChange: Transaction {
         var former: Set<Hash128> = []
         for hash in given {
             draft.readSet.append(.address(hash))
-            let owner = try reading.owner(ofAddress: hash)
-            if owner == nil || owner == number { former.insert(hash) }
+            let holder = try reading.user(ofAddress: hash)
+            if holder == nil || holder == number { former.insert(hash) }
         }
         guard former.count <= IdentityEntry.formerAddressLimit else {
             throw .refused(

@@ -3,7 +3,7 @@ internal import StratusJournal
 internal import Synchronization
 
 /// The commits that wait for the committer, bounded: while it is full, a caller waits before it
-/// prepares its commit. It also gives the turn to commit, to one thread at a time.
+/// prepares its commit, be it a task or a thread. It also gives the turn to commit, to one thread at a time.
 package final class CommitQueue: Sendable {
     /// Which thread may commit, take the maintainer's steps and write idle groups.
     private enum Turn { case free, caller, engine }
@@ -13,6 +13,19 @@ package final class CommitQueue: Sendable {
         /// They run between two commits.
         package var exclusiveTasks: [@Sendable () -> Void] = []
         package var commits: [PendingCommit] = []
+    }
+
+    /// A caller that waits until there is room, and is told whether it was let in.
+    private enum Waiter {
+        case task(CheckedContinuation<Bool, Never>)
+        case thread(Outcome<Bool>)
+
+        func resume(isAdmitted: Bool) {
+            switch self {
+            case .task(let continuation): continuation.resume(returning: isAdmitted)
+            case .thread(let outcome): outcome.finish(isAdmitted)
+            }
+        }
     }
 
     private struct State {
@@ -26,12 +39,31 @@ package final class CommitQueue: Sendable {
         /// it asks again without being woken.
         var entryCount = 0
         var isWatched = false
-        var waiters: [UInt64: CheckedContinuation<Bool, Never>] = [:]
+        var waiters: [UInt64: Waiter] = [:]
         /// The waiters in order of their coming, with gaps where one was cancelled; those before
         /// `next` have been let in.
         var line: [UInt64] = []
         var next = 0
         var waiterCount: UInt64 = 0
+
+        /// Lets a commit in; false where the queue is closed, nil where it is full.
+        mutating func admit(limit: Int) -> Bool? {
+            if isClosed { return false }
+            guard admitted < limit else { return nil }
+            admitted += 1
+            return true
+        }
+
+        /// The number of a caller that may have to wait.
+        mutating func nextNumber() -> UInt64 {
+            waiterCount += 1
+            return waiterCount
+        }
+
+        mutating func lineUp(_ waiter: Waiter, _ number: UInt64) {
+            waiters[number] = waiter
+            line.append(number)
+        }
     }
 
     private let state = Mutex(State())
@@ -42,12 +74,7 @@ package final class CommitQueue: Sendable {
 
     /// Waits until there is room. Fails where the container is closed or the task cancelled.
     package nonisolated(nonsending) func admit() async throws(EngineError) {
-        let isOpen = state.withLock { state -> Bool? in
-            if state.isClosed { return false }
-            guard state.admitted < limit else { return nil }
-            state.admitted += 1
-            return true
-        }
+        let isOpen = state.withLock { $0.admit(limit: limit) }
         let isAdmitted: Bool
         if let isOpen { isAdmitted = isOpen } else { isAdmitted = await wait() }
         guard isAdmitted else {
@@ -58,27 +85,37 @@ package final class CommitQueue: Sendable {
         }
     }
 
-    private nonisolated(nonsending) func wait() async -> Bool {
-        let number = state.withLock { state in
-            state.waiterCount += 1
-            return state.waiterCount
+    /// The same on the calling thread, which stands in one line with the tasks. Fails where the container
+    /// is closed.
+    package func admitBlocking() throws(EngineError) {
+        let isOpen = state.withLock { $0.admit(limit: limit) }
+        if !(isOpen ?? waitBlocking()) { throw .closed }
+    }
+
+    private func waitBlocking() -> Bool {
+        let outcome = Outcome<Bool>()
+        let answer = state.withLock { state in
+            let isOpen = state.admit(limit: limit)
+            if isOpen == nil { state.lineUp(.thread(outcome), state.nextNumber()) }
+            return isOpen
         }
+        return answer ?? outcome.wait()
+    }
+
+    private nonisolated(nonsending) func wait() async -> Bool {
+        let number = state.withLock { $0.nextNumber() }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let answer = state.withLock { state -> Bool? in
-                    if state.isClosed || Task.isCancelled { return false }
-                    if state.admitted < limit {
-                        state.admitted += 1
-                        return true
-                    }
-                    state.waiters[number] = continuation
-                    state.line.append(number)
-                    return nil
+                    if Task.isCancelled { return false }
+                    let isOpen = state.admit(limit: limit)
+                    if isOpen == nil { state.lineUp(.task(continuation), number) }
+                    return isOpen
                 }
                 if let answer { continuation.resume(returning: answer) }
             }
         } onCancel: {
-            state.withLock { $0.waiters.removeValue(forKey: number) }?.resume(returning: false)
+            state.withLock { $0.waiters.removeValue(forKey: number) }?.resume(isAdmitted: false)
         }
     }
 
@@ -92,7 +129,7 @@ package final class CommitQueue: Sendable {
 
     /// A commit that was let in is finished; the next that waits is let in.
     package func release() {
-        let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
+        let next = state.withLock { state -> Waiter? in
             // Under lasting overload the line never ends; what has been let in leaves it in batches.
             if state.next >= 1024 {
                 state.line.removeFirst(state.next)
@@ -109,7 +146,7 @@ package final class CommitQueue: Sendable {
             state.admitted -= 1
             return nil
         }
-        next?.resume(returning: true)
+        next?.resume(isAdmitted: true)
     }
 
     /// How many commits wait for the next group.
@@ -196,7 +233,7 @@ package final class CommitQueue: Sendable {
             defer { state.waiters = [:] }
             return Array(state.waiters.values)
         }
-        for waiter in waiters { waiter.resume(returning: false) }
+        for waiter in waiters { waiter.resume(isAdmitted: false) }
         wakeUp.signal()
     }
 }

@@ -197,9 +197,9 @@ package struct NotificationRow: Equatable, Sendable {
     }
 
     /// Under ``StratusIndex/IndexKey/notificationTime(_:_:_:)``; of a read mark with the offset of
-    /// what it marks, otherwise with 0.
-    func value(marked: UInt64) -> IndexValue {
-        IndexValue(stamp: offset.rawValue, first: words, second: marked)
+    /// the notification that was read, otherwise with 0.
+    func value(readOffset: UInt64) -> IndexValue {
+        IndexValue(stamp: offset.rawValue, first: words, second: readOffset)
     }
 
     private var words: UInt64 {

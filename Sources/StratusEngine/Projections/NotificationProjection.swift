@@ -197,16 +197,16 @@ package struct NotificationProjection: Projection {
             case .matches(let zone, let users):
                 for (user, count) in users {
                     let row = item.row(.matches, of: user, in: zone, count: count)
-                    try add(row, marked: 0, &state)
+                    try add(row, readOffset: 0, &state)
                 }
             case .readMark(let user, let id, let location):
-                try mark(id, of: user, location, item, &state)
+                try readMark(id, of: user, location, item, &state)
             case .zones(let user):
                 let key = IndexKey.zoneNotification(user, item.offset)
                 let value = IndexValue(
                     stamp: item.offset.rawValue, first: UInt64(bitPattern: item.time))
                 state.index.set(key, value, isFresh: true)
-                try add(item.row(.zones, of: user, count: 1), marked: 0, &state)
+                try add(item.row(.zones, of: user, count: 1), readOffset: 0, &state)
             case .purge(let user, _):
                 // Those of one commit go at once: there may be many.
                 let purges = rest.prefix {
@@ -234,8 +234,8 @@ package struct NotificationProjection: Projection {
 
 // What an entry does to the rows.
 extension NotificationProjection {
-    /// A notification was read. A mark that was made of it before says nothing more.
-    private mutating func mark(
+    /// A notification was read. A read mark of it from before says nothing more.
+    private mutating func readMark(
         _ id: NotificationID, of user: UInt32, _ location: IndexValue, _ item: Item,
         _ state: inout FoldState
     ) throws(IndexError) {
@@ -245,7 +245,7 @@ extension NotificationProjection {
             try remove(offset, of: user, at: item.offset.rawValue, &state)
         }
         state.index.set(key, location)
-        try add(item.row(.readMark, of: user, count: 1), marked: id.offset, &state)
+        try add(item.row(.readMark, of: user, count: 1), readOffset: id.offset, &state)
     }
 
     /// With zones that are purged the notifications of their records go, and with each of them those of
@@ -287,12 +287,12 @@ extension NotificationProjection {
     }
 
     private mutating func add(
-        _ row: NotificationRow, marked: UInt64, _ state: inout FoldState
+        _ row: NotificationRow, readOffset: UInt64, _ state: inout FoldState
     ) throws(IndexError) {
         let stamp = row.offset.rawValue
         state.index.set(.notification(row.user, row.offset), row.value, isFresh: true)
         state.index.set(
-            .notificationTime(row.time, row.offset, row.user), row.value(marked: marked),
+            .notificationTime(row.time, row.offset, row.user), row.value(readOffset: readOffset),
             isFresh: true)
         oldest = min(oldest, row.time)
         let limit = kept?.policy.count ?? .max
@@ -373,8 +373,8 @@ extension NotificationProjection {
         case .readMark:
             let key = IndexKey.notificationTime(row.time, row.offset, row.user)
             guard let value = try state.index.value(of: key, .blocking) else { break }
-            for mark in try marks(of: value.second, row, in: state.index) {
-                state.index.remove(mark, at: stamp)
+            for key in try readMarks(of: value.second, row, in: state.index) {
+                state.index.remove(key, at: stamp)
             }
         }
         try remove(row, at: stamp, &state)
@@ -382,7 +382,7 @@ extension NotificationProjection {
     }
 
     /// The keys of what a read mark alone says of the notification at `offset`.
-    private func marks(
+    private func readMarks(
         of offset: UInt64, _ row: NotificationRow, in index: OrderedIndex
     ) throws(IndexError) -> [IndexKey] {
         var keys: [IndexKey] = []

@@ -462,11 +462,15 @@ package enum DatabaseScope: Hashable, Sendable {
 
 extension EngineError {
     /// An entry whose checksum holds and whose payload cannot be decoded.
-    package static func damaged(_ entry: JournalEntry) -> EngineError {
+    ///
+    /// - Parameter registry: that of the projection whose entry it is.
+    package static func damaged(
+        _ entry: JournalEntry, _ registry: ProjectionRegistry = .store
+    ) -> EngineError {
         var numbers = NumberCheck()
         do throws(FormatError) {
             try entry.withPayload { payload throws(FormatError) in
-                try ProjectionRegistry.store.validate(payload, of: entry, &numbers)
+                try registry.validate(payload, of: entry, &numbers)
             }
         } catch {
             return .journal(JournalError(entry.damage(JournalDamage.Kind(error))))

@@ -232,7 +232,7 @@ extension DumpLoader {
 /// The lines of a file, each with its number.
 package struct InputLines {
     private static let lineLimit = 64 << 20
-    private static let pieceLength = 256 << 10
+    private static let bufferLength = 256 << 10
 
     package typealias Read = (_ position: Int, _ limit: Int) throws(SystemError) -> [UInt8]
 
@@ -261,10 +261,10 @@ package struct InputLines {
             var line = reader.next()
             if line == nil {
                 if hasEnded { return nil }
-                let piece = try read(position, Self.pieceLength)
-                position += piece.count
-                hasEnded = piece.isEmpty
-                if hasEnded { line = reader.last() } else { reader.append(piece) }
+                let bytes = try read(position, Self.bufferLength)
+                position += bytes.count
+                hasEnded = bytes.isEmpty
+                if hasEnded { line = reader.last() } else { reader.append(bytes) }
             }
             switch line {
             case .line(let bytes, let number): return (bytes, number)

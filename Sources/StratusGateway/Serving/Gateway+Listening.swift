@@ -4,7 +4,7 @@ package import StratusFiles
 extension Gateway {
     /// Connections that are served at once; more wait.
     private static let connectionLimit = 16
-    private static let pieceLength = 256 << 10
+    private static let bufferLength = 256 << 10
 
     /// Answers requests of other processes of this machine until the task is cancelled: through it
     /// `stratus put`, `delete`, `load`, `revert` and `restore` change a store that this process has
@@ -65,7 +65,7 @@ extension Gateway {
     private func serve(_ connection: LocalConnection) async {
         let threads = IOThreads(count: 1)
         let server = RequestServer(gateway: self, refreshes: false) {
-            try connection.read(upTo: Self.pieceLength)
+            try connection.read(upTo: Self.bufferLength)
         } write: { line, _ in
             let bytes = line + [UInt8(ascii: "\n")]
             // Who does not read must not keep a thread that others run on.

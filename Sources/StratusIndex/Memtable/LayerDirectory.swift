@@ -47,7 +47,7 @@ struct LayerDirectory: Sendable {
     ) {
         var slot = hash.place(among: slots.count)
         while slots[slot] != 0 { slot = slot + 1 == slots.count ? 0 : slot + 1 }
-        slots[slot] = mark(hash, placeBits) | UInt32(place + 1)
+        slots[slot] = tag(hash, placeBits) | UInt32(place + 1)
     }
 
     var bytes: Int { slots.capacity * MemoryLayout<UInt32>.stride }
@@ -86,18 +86,18 @@ struct LayerDirectory: Sendable {
     @inline(__always)
     private func next(_ search: inout Search) -> Int? {
         let slots = slots.span
-        let mark = Self.mark(search.hash, placeBits)
+        let tag = Self.tag(search.hash, placeBits)
         let placeMask = (1 << placeBits) &- 1 as UInt32
         while slots[search.slot] != 0 {
             let slot = slots[search.slot]
             search.slot = search.slot + 1 == slots.count ? 0 : search.slot + 1
-            if slot & ~placeMask == mark { return Int(slot & placeMask) - 1 }
+            if slot & ~placeMask == tag { return Int(slot & placeMask) - 1 }
         }
         return nil
     }
 
     /// The bits of a hash that stand above a place.
-    private static func mark(_ hash: UInt64, _ placeBits: UInt32) -> UInt32 {
+    private static func tag(_ hash: UInt64, _ placeBits: UInt32) -> UInt32 {
         UInt32(truncatingIfNeeded: hash) << placeBits
     }
 }

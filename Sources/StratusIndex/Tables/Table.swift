@@ -35,7 +35,7 @@ final class Table: Sendable {
     private var isPinned: Bool? { opened.load().map { $0.filter != nil } }
     /// Whether it is looked into, and there was no room for them.
     var lacksPin: Bool { isPinned == false && rests.load(ordering: .relaxed) == 0 }
-    /// Whether they stay in memory though nobody has looked for a while.
+    /// Whether they stay in memory though no key was looked up there for a while.
     var hasIdlePin: Bool {
         isPinned == true && rests.load(ordering: .relaxed) >= Self.restLimit
     }

@@ -38,6 +38,9 @@ extension Manifest {
         /// The longest state.
         package static let stateLimit = 32 << 20
         package static let fileLimit = 1 << 16
+        /// Of entries and of commits, each. A segment has no more entries than bytes, so that counting on
+        /// cannot overflow.
+        package static let totalLimit: UInt64 = 1 << 32
         package static let nameLimit = 255
         private static let fixedLength = 64
     }
@@ -115,8 +118,7 @@ extension Manifest.Checkpoint {
         position = JournalPosition(
             offset: JournalOffset(rawValue: bytes.uint64(at: 0)), chain: bytes.uint64(at: 8),
             totals: totals)
-        // A segment has no more entries than bytes, so that counting on cannot overflow.
-        guard max(totals.entryCount, totals.commitCount) <= 1 << 32 else {
+        guard max(totals.entryCount, totals.commitCount) <= Self.totalLimit else {
             throw .checkpoint("totals")
         }
         let count = Int(bytes.uint32(at: 56))

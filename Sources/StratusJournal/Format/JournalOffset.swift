@@ -55,6 +55,9 @@ extension JournalOffset: CustomStringConvertible {
 
     @inlinable package static var none: Version { Version(rawValue: 0) }
 
+    /// Incarnations are less: 12 bits stand above the offset.
+    package static let incarnationLimit: UInt16 = 1 << 12
+
     @inlinable package var incarnation: UInt16 { UInt16(truncatingIfNeeded: rawValue >> 52) }
     @inlinable package var offset: JournalOffset {
         JournalOffset(rawValue: rawValue & (JournalOffset.limit - 1))

@@ -154,6 +154,8 @@ package struct Manifest: Equatable, Sendable {
     private static let featuresPlace = 72
     private static let fixedLength = featuresPlace + FeatureSet.length + 32
     static let ancestorLength = 16
+    /// It has fewer ancestors: each has an incarnation of its own.
+    package static let ancestorLimit = Int(Version.incarnationLimit)
     /// A million segments: more than 64 TiB.
     package static let segmentLimit = 1 << 20
     /// Of its file, in bytes: so many segments, twice, and the longest checkpoint.
@@ -311,7 +313,7 @@ extension Manifest {
         // The checksum lies behind the segments, and behind it what is of no consequence.
         let count = Int(span.uint32(at: 12))
         let ancestorCount = Int(span.uint32(at: Self.fixedLength - 8))
-        guard count <= Self.segmentLimit, ancestorCount < 1 << 12,
+        guard count <= Self.segmentLimit, ancestorCount < Self.ancestorLimit,
             span.count >= Self.length(ancestorCount, count) + 8
         else { throw damage("length", 12) }
         let end = Self.length(ancestorCount, count)
@@ -331,7 +333,7 @@ extension Manifest {
         lineage = span.uint64(at: Self.fixedLength - 16)
         ancestors = []
         guard let environment = Environment(rawValue: span.uint8(at: 50)) else {
-            throw damage("environment", 50)
+            throw JournalDamage(.newerPart("environment"), file: name, byte: 50)
         }
         self.environment = environment
         epoch = span.uint32(at: 52)
@@ -341,7 +343,7 @@ extension Manifest {
             guard isZero else { throw damage("reserved", place) }
         }
         // An opening counts generation and epoch up by one.
-        guard generation < .max, incarnation < 1 << 12, epoch < .max else {
+        guard generation < .max, incarnation < Version.incarnationLimit, epoch < .max else {
             throw damage("number", 48)
         }
         for index in 0..<ancestorCount {
@@ -358,7 +360,12 @@ extension Manifest {
         segments = []
         for index in 0..<count {
             let place = Self.length(ancestorCount, index)
-            guard let segment = Segment(span, at: place) else { throw damage("segment", place) }
+            guard let state = SegmentState(rawValue: span.uint8(at: place + 8)) else {
+                throw JournalDamage(.newerPart("state"), file: name, byte: place)
+            }
+            guard let segment = Segment(span, at: place, state) else {
+                throw damage("segment", place)
+            }
             let mayBeLastOnly = segment.state == .active || segment.state == .closed
             guard index == count - 1 || !mayBeLastOnly,
                 segments.last.map({ $0.limit <= segment.base }) ?? true
@@ -370,10 +377,11 @@ extension Manifest {
 }
 
 extension Manifest.Segment {
-    fileprivate init?(_ span: Span<UInt8>, at place: Int) {
+    /// What lies at `place`, but for the state; nil where it is none that a store can have.
+    fileprivate init?(_ span: Span<UInt8>, at place: Int, _ state: Manifest.SegmentState) {
+        // The state is its least byte.
         let length = span.uint64(at: place + 8)
-        guard let state = Manifest.SegmentState(rawValue: UInt8(length & 0xff)),
-            length >> 8 <= SegmentHeader.greatestLength,
+        guard length >> 8 <= SegmentHeader.greatestLength,
             span.uint64(at: place) < JournalOffset.limit,
             span.uint64(at: place + 24) < JournalOffset.limit,
             span.uint64(at: place + 56) < JournalOffset.limit

@@ -143,6 +143,11 @@ package struct SegmentHeader: Equatable, Sendable {
         guard span.uint32(at: 60) == Layout.appended else {
             throw damage(.newerLayout(span.uint32(at: 60)), 60)
         }
+        let identityPlace = Self.featuresPlace + FeatureSet.length
+        let environmentPlace = identityPlace + StoreIdentity.environmentPlace
+        guard
+            let environment = Manifest.Environment(rawValue: span.uint8(at: environmentPlace))
+        else { throw damage(.newerPart("environment"), environmentPlace) }
         base = JournalOffset(rawValue: span.uint64(at: 32))
         let length = span.uint64(at: 40)
         guard length >= Self.leastLength, length <= Self.greatestLength, length % 4096 == 0 else {
@@ -155,10 +160,10 @@ package struct SegmentHeader: Equatable, Sendable {
         predecessorEnd = JournalOffset(rawValue: span.uint64(at: 72))
         chain = span.uint64(at: 80)
         created = span.uint64(at: 88).asInt64
-        let identityPlace = Self.featuresPlace + FeatureSet.length
         guard base.rawValue < JournalOffset.limit, span.uint32(at: 12) == UInt32(Self.length),
             span.uint32(at: Self.featuresPlace + 12) == 0,
-            let identity = StoreIdentity(span, at: identityPlace, of: StoreID(span, at: 16)),
+            let identity = StoreIdentity(
+                span, at: identityPlace, of: StoreID(span, at: 16), in: environment),
             span.isZero(in: identityPlace + identity.writtenLength..<Self.checksumPlace)
         else { throw damage(.segmentHeader("reserved"), 96) }
         self.identity = identity

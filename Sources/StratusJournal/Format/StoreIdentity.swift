@@ -30,7 +30,7 @@ package struct StoreIdentity: Equatable, Sendable {
     }
 
     /// Of so many ancestors a segment tells, the newest.
-    private static let ancestorLimit = 200
+    package static let ancestorLimit = 200
 
     /// As segments have it, behind the store ID, which all files have in one place.
     func write(to writer: inout ByteWriter) {
@@ -46,8 +46,15 @@ package struct StoreIdentity: Equatable, Sendable {
         for ancestor in told { ancestor.write(to: &writer) }
     }
 
-    /// What lies from `place` on in a segment's header; nil where it is none that a store can have.
-    init?(_ span: Span<UInt8>, at place: Int, of storeID: StoreID) {
+    /// Where the environment lies in what ``write(to:)`` writes.
+    static let environmentPlace = 42
+
+    /// What lies from `place` on in a segment's header, but for the environment; nil where it is none that
+    /// a store can have.
+    init?(
+        _ span: Span<UInt8>, at place: Int, of storeID: StoreID,
+        in environment: Manifest.Environment
+    ) {
         self.storeID = storeID
         secret = span.uint64(at: place)
         userSeed = Hash128(high: span.uint64(at: place + 8), low: span.uint64(at: place + 16))
@@ -56,8 +63,8 @@ package struct StoreIdentity: Equatable, Sendable {
         incarnation = span.uint16(at: place + 40)
         features = FeatureSet()
         let count = Int(span.uint32(at: place + 44))
-        guard let environment = Manifest.Environment(rawValue: span.uint8(at: place + 42)),
-            span.uint8(at: place + 43) == 0, incarnation < 1 << 12, count <= Self.ancestorLimit
+        guard span.uint8(at: place + 43) == 0, incarnation < Version.incarnationLimit,
+            count <= Self.ancestorLimit
         else { return nil }
         self.environment = environment
         ancestors = (0..<count).map { number in
@@ -82,13 +89,13 @@ package struct StoreIdentity: Equatable, Sendable {
 
     /// The last incarnations are left to copies of the store, so that it can always be restored as a
     /// whole.
-    package static let incarnationLimit: UInt16 = (1 << 12) - 256
+    package static let incarnationLimit: UInt16 = Version.incarnationLimit - 256
 
     /// The same of what is written from `end` on: its incarnation is greater than the store's own and
     /// than `other` by 1 to 16; nil where it would be `limit` or greater.
     package func raised(
-        above other: UInt16 = 0, below limit: UInt16 = 1 << 12, from end: JournalOffset,
-        _ randomness: Randomness
+        above other: UInt16 = 0, below limit: UInt16 = Version.incarnationLimit,
+        from end: JournalOffset, _ randomness: Randomness
     ) -> StoreIdentity? {
         var identity = self
         identity.incarnation = max(incarnation, other) + 1 + UInt16(randomness.next() % 16)

@@ -14,7 +14,7 @@ import Testing
         places.map { "\($0.index) \($0.record.recordID.recordName)" }
     }
 
-    private static func names(_ places: [QueryChanges.FormerPlace]) -> [String] {
+    private static func names(_ places: [QueryChanges.PreviousPlace]) -> [String] {
         places.map { "\($0.index) \($0.recordID.recordName)" }
     }
 
@@ -38,7 +38,7 @@ import Testing
         // One moves, one goes since it does not satisfy the query any more, and one is deleted.
         try await database.saveAll([note("b", ["n": 9])], savePolicy: .allKeys)
         let third = try #require(try await changes.next())
-        #expect(Self.names(third.changed) == ["2 b"] && third.formerIndexes == [0])
+        #expect(Self.names(third.changed) == ["2 b"] && third.previousIndexes == [0])
         #expect(third.added.isEmpty && third.removed.isEmpty)
         try await database.saveAll([note("d", ["n": -4])], savePolicy: .allKeys)
         let fourth = try #require(try await changes.next())

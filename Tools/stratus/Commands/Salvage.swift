@@ -134,7 +134,7 @@ extension SalvageReport {
             "storeID": .string(storeID), "offset": .offset(offset), "zones": .integer(zoneCount),
             "records": .integer(recordCount), "entries": .integer(entryCount),
             "losses": .integer(losses.count), "leftOut": .integer(leftOut.count),
-            "assets": .integer(assets.count), "chunks": .integer(lostChunkCount),
+            "assets": .integer(assets.count), "chunks": .integer(unreadableChunkCount),
             "complete": .boolean(isComplete),
         ]
     }

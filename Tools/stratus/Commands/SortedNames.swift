@@ -92,7 +92,7 @@ extension NameList {
 /// Goes through one ordered run.
 private struct RunCursor {
     /// So many bytes are read at a time; no name is longer.
-    private static let pieceLength = 1 << 16 + 2
+    private static let bufferLength = 1 << 16 + 2
 
     /// Nil where all of the run is in memory.
     private let file: (any StorageFile)?
@@ -116,7 +116,7 @@ private struct RunCursor {
 
     mutating func advance() throws {
         if let file, needsMore {
-            let next = min(file.length, end + Self.pieceLength)
+            let next = min(file.length, end + Self.bufferLength)
             buffer = try Array(buffer[position...]) + file.read(end..<next)
             (position, end) = (0, next)
         }
@@ -126,7 +126,7 @@ private struct RunCursor {
     /// Whether the next name may go on in the file.
     private var needsMore: Bool {
         guard let file, end < file.length else { return false }
-        return buffer.count - position < Self.pieceLength
+        return buffer.count - position < Self.bufferLength
     }
 
     private mutating func take() throws {
