@@ -106,6 +106,7 @@ import Testing
     @Test func `a point is a local time, by TZ`() async throws {
         let place = try Place()
         try await place.importTree()
+        #expect(try await place.run("retention @/store --history everything").code == .ok)
         #expect(try await place.run("mark @/store before").code == .ok)
         let before = try await place.run("hash @/store").results
         let container = try await Container.openReadOnly(at: place.path + "/store")

@@ -34,7 +34,7 @@ import Testing
 
     @Test(arguments: [
         ("dump @/store -o @/again.jsonl", ["dumping"]), ("diff @/store @/copy", ["comparing"]),
-        ("load @/store.jsonl @/copy", ["loading"]), ("certify @/store", ["certifying"]),
+        ("load @/copy @/store.jsonl", ["loading"]), ("certify @/store", ["certifying"]),
         ("repair @/store", ["verifying"]), ("tree @/store", ["reading"]),
         ("gc @/store --dry-run", ["reading"]), ("compact @/copy --dry-run", ["looking"]),
         ("backups merge @/full.archive -o -", ["merging"]),

@@ -119,7 +119,7 @@ public struct ArchiveSeries: Sendable {
             let begin = ContinuousClock.now
             do throws(StoreError) {
                 if let archive = try await next() { made(archive) }
-            } catch where error.code == .serviceUnavailable {
+            } catch  where error.code == .serviceUnavailable {
                 // That passes.
             }
             // Ended early where the task is cancelled.

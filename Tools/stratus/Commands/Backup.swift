@@ -340,8 +340,8 @@ enum Restore {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let archive = try await Archive.opened(invocation.argument("ARCHIVE"))
         if invocation.has("zone") { return try await zone(archive, invocation, output) }
-        for option in ["record", "fields", "as-zone", "to-user", "mode"] where invocation.has(option)
-        {
+        for option in ["record", "fields", "as-zone", "to-user", "mode"]
+        where invocation.has(option) {
             throw ToolError.usage("restore", "--\(option) goes with --zone")
         }
         guard archive.information.parts.isEmpty else {
