@@ -154,8 +154,8 @@ import StratusEngine
     private func entries(of container: Container) throws -> [JournalEntry] {
         var entries: [JournalEntry] = []
         var log = container.log(from: 0)
-        while let line = try log.nextLine() {
-            if let entry = line.entry, entry.kind == Labels.kind { entries.append(entry) }
+        while let entry = try log.nextLine()?.entry {
+            if entry.kind == Labels.kind { entries.append(entry) }
         }
         return entries
     }
