@@ -119,8 +119,9 @@ public struct ArchiveSeries: Sendable {
             let begin = ContinuousClock.now
             do throws(StoreError) {
                 if let archive = try await next() { made(archive) }
-            } catch  where error.code == .serviceUnavailable {
+            } catch {
                 // That passes.
+                guard error.code == .serviceUnavailable else { throw error }
             }
             // Ended early where the task is cancelled.
             try? await Task.sleep(until: begin + interval, clock: .continuous)
