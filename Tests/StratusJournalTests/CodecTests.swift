@@ -230,7 +230,7 @@ struct FileCodecTests {
         (50, "format.newer environment"), (51, "manifest.reserved"), (72, "whole"), (76, "whole"),
         (80, "format.newer features 000000ff"), (84, "manifest.reserved"),
         (104, "whole"), (112, "manifest.length"), (116, "manifest.reserved"),
-        (120 + 8, "format.newer state"), (120 + 9, "manifest.segment"),
+        (120 + 8, "format.newer state"), (120 + 9, "manifest.order"),
         (120 + 48, "manifest.segment"),
         (120 + 24 + 6, "manifest.segment"), (120 + 56 + 7, "manifest.segment"),
     ])

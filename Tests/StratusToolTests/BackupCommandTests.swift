@@ -141,6 +141,7 @@ import Testing
         func file() async throws -> String {
             _ = try await Self.results("asset @/store n1 file @/file --zone files", in: place)
             let bytes = try Data(contentsOf: URL(filePath: place.path + "/file"))
+            try FileManager.default.removeItem(atPath: place.path + "/file")
             return String(decoding: bytes, as: UTF8.self)
         }
         for line in [

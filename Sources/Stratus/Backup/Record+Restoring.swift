@@ -27,7 +27,7 @@ extension Record {
         for key in fields {
             let own = other[key]
             guard let value = self[key]?.inZone(other.recordID.zoneID) else {
-                if own == nil, mode != .mirror {
+                if own == nil {
                     throw StoreError(.unknownItem, "the record had and has no field \(key)")
                         .with(other.recordID)
                 }

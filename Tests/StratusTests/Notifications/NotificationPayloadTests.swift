@@ -318,7 +318,7 @@ extension NotificationPayloadTests {
 }
 
 /// Any JSON; a number as it is written by Swift.
-indirect enum JSON: Decodable, Hashable {
+indirect enum JSON: Decodable, Hashable, Sendable {
     case null
     case boolean(Bool)
     case number(String)
