@@ -18,7 +18,8 @@ enum BackupLoad {
         else { throw BenchmarkError(usage) }
         let container = try await SaveLoad.filled(arguments[0] + "/backing", count: count)
         let archives = arguments[0] + "/backing.archives"
-        Disk.remove(archives)
+        // A run that was stopped leaves them.
+        for path in [archives, arguments[0] + "/backing.restored"] { Disk.remove(path) }
         try FileManager.default.createDirectory(
             atPath: archives, withIntermediateDirectories: true)
         var next = count
