@@ -18,7 +18,7 @@ extension Container {
     /// The store does so by itself as it grows and when it is closed; nothing that was acknowledged
     /// depends on it. Changes go on meanwhile.
     public nonisolated(nonsending) func checkpoint() async throws(StoreError) {
-        try await answering { () async throws(EngineError) in
+        try await answer { () async throws(EngineError) in
             try await engine().writeCheckpoint()
         }
     }
@@ -75,7 +75,7 @@ extension Container {
     public nonisolated(nonsending) func indexStatistics() async throws(StoreError)
         -> IndexStatistics
     {
-        try await answering { () async throws(EngineError) -> IndexStatistics in
+        try await answer { () async throws(EngineError) -> IndexStatistics in
             try await threads.run { [self] in
                 let checkpoint: JournalOffset? =
                     switch access {

@@ -7,7 +7,7 @@ extension Container {
     ///
     /// - Throws: ``StoreError`` with `permissionFailure` where the container was opened for reading.
     package func listener() throws(StoreError) -> LocalListener {
-        try answering { () throws(EngineError) in
+        try answer { () throws(EngineError) in
             _ = try engine()
             guard let storage = foundation.storage as? LocalStorage else {
                 throw .refused(.invalidArguments, "the store does not lie in a directory")

@@ -364,7 +364,7 @@ public final class Container: Sendable {
     /// whether anything is new.
     @discardableResult
     public nonisolated(nonsending) func refresh() async throws(StoreError) -> Bool {
-        try await answering { () async throws(EngineError) -> Bool in
+        try await answer { () async throws(EngineError) -> Bool in
             guard case .reading(let follower) = access else { return false }
             return try await threads.run { try follower.refresh() }
         }
@@ -381,7 +381,7 @@ public final class Container: Sendable {
         defer { published.end() }
         guard case .writing(let engine) = access else { return }
         await longLivedRuns.close()
-        try await answering { () async throws(EngineError) in try await engine.close() }
+        try await answer { () async throws(EngineError) in try await engine.close() }
     }
 
     /// Of a container that is stepped by its caller: shows everything that is durable to readers in

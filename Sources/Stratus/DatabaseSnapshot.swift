@@ -20,7 +20,7 @@ public struct DatabaseSnapshot: Sendable {
     func answer<Answer>(
         _ body: (DatabaseView) throws(EngineError) -> Answer
     ) throws(StoreError) -> Answer {
-        try answering(in: snapshot.container.foundation.storage) { () throws(EngineError) in
+        try snapshot.container.answer { () throws(EngineError) in
             try body(DatabaseView(snapshot.reading(), scope, principal))
         }
     }

@@ -42,7 +42,7 @@ extension Container {
     public nonisolated(nonsending) func assetStatistics()
         async throws(StoreError) -> AssetStatistics
     {
-        try await answering { () async throws(EngineError) -> AssetStatistics in
+        try await answer { () async throws(EngineError) -> AssetStatistics in
             let state = state
             return try await threads.run {
                 try StoreReading(state, .blocking).assetStatistics()

@@ -21,7 +21,7 @@ extension Container {
     public nonisolated(nonsending) func collectAssets(
         dryRun: Bool = false, progress: @escaping RecordProgress = { _, _ in }
     ) async throws(StoreError) -> CollectionReport {
-        try await answering { () async throws(EngineError) -> CollectionReport in
+        try await answer { () async throws(EngineError) -> CollectionReport in
             try await collectAssets(deadShare: 8, isDryRun: dryRun, progress: progress)
         }
     }

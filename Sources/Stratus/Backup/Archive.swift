@@ -89,35 +89,6 @@ public struct Archive: Sendable {
         public var recordCount: Int
     }
 
-    /// What an archive says of its zones, which may be very many, some of them at a time.
-    public struct ZonePages: Sendable {
-        private var zones: ArchiveZones
-        private static let pageLength = 1000
-
-        fileprivate init(_ zones: ArchiveZones) { self.zones = zones }
-
-        /// The next zones, in the state at the end of the archive; none behind the last one.
-        ///
-        /// - Throws: ``StoreError`` with the cause `damaged` where the file is not what it was when the
-        ///   archive was opened.
-        public nonisolated(nonsending) mutating func next() async throws(StoreError)
-            -> [Information.Zone]
-        {
-            let first = zones
-            let (page, rest) = try await answering { () async throws(EngineError) in
-                try await IOThreads(count: 1).run {
-                    var (page, zones) = ([Information.Zone](), first)
-                    while page.count < Self.pageLength, let zone = try zones.next() {
-                        page.append(Information.Zone(zone))
-                    }
-                    return (page, zones)
-                }
-            }
-            zones = rest
-            return page
-        }
-    }
-
     /// The file.
     public let path: String
     /// The full archive first, then those that go on from each other, this one the last.
@@ -131,16 +102,46 @@ public struct Archive: Sendable {
     /// What the archive says of itself.
     public var information: Information { Information(chain) }
 
-    /// What the archive says of the zones of all databases that it has.
-    public var zonePages: ZonePages { ZonePages(last.zones()) }
-
-    /// The zones of all databases that it has, in the state at the end: all of ``zonePages``.
+    /// The zones of all databases that it has, in the state at the end.
+    ///
+    /// - Throws: ``StoreError`` with the cause `damaged` where the file is not what it was when the
+    ///   archive was opened.
     public nonisolated(nonsending) func zones() async throws(StoreError) -> [Information.Zone] {
-        var (pages, zones) = (zonePages, [Information.Zone]())
-        while true {
-            let page = try await pages.next()
-            if page.isEmpty { return zones }
-            zones += page
+        var zones: [Information.Zone] = []
+        do {
+            try await forEachZone { zones.append($0) }
+        } catch {
+            throw StoreError(translating: error)
+        }
+        return zones
+    }
+
+    /// Gives `body` the same one after the other: there may be so many that they are not held together.
+    package nonisolated(nonsending) func forEachZone(
+        _ body: (Information.Zone) throws -> Void
+    ) async throws {
+        var zones = last.zones()
+        var page: [Information.Zone] = []
+        repeat {
+            (page, zones) = try await Self.page(from: zones)
+            for zone in page { try body(zone) }
+        } while !page.isEmpty
+    }
+
+    private static let zonesInPage = 1000
+
+    /// The next zones, none behind the last one, and what follows them.
+    private nonisolated(nonsending) static func page(
+        from zones: ArchiveZones
+    ) async throws(StoreError) -> ([Information.Zone], ArchiveZones) {
+        try await answering { () async throws(EngineError) in
+            try await IOThreads(count: 1).run {
+                var (page, zones) = ([Information.Zone](), zones)
+                while page.count < zonesInPage, let zone = try zones.next() {
+                    page.append(Information.Zone(zone))
+                }
+                return (page, zones)
+            }
         }
     }
 

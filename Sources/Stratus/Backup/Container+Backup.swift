@@ -42,7 +42,7 @@ extension Container {
         keepingHistory: Bool = false, contentHashes: Bool = true, marking mark: String? = nil,
         progress: @escaping ReadingProgress = { _, _ in }
     ) async throws(StoreError) -> Archive {
-        try await answering(in: foundation.storage) { () async throws(EngineError) -> Archive in
+        try await answer { () async throws(EngineError) -> Archive in
             try await archiving(marking: mark) {
                 source, mark async throws(EngineError) -> Archive in
                 try await source.archive(
@@ -96,7 +96,7 @@ extension Container {
         progress: @escaping ReadingProgress = { _, _ in },
         into write: @escaping @Sendable ([UInt8]) throws -> Void
     ) async throws(StoreError) {
-        try await answering(in: foundation.storage) { () async throws(EngineError) in
+        try await answer { () async throws(EngineError) in
             try await archiving(marking: mark) { source, mark async throws(EngineError) in
                 try await source.threads.run {
                     let backup = try StoreBackup(
@@ -298,7 +298,8 @@ private struct StoreBackup {
         self.keepsHistory = keepsHistory
         self.contentHashes = contentHashes
         self.progress = progress
-        snapshot = try source.snapshot(orAt: mark)
+        snapshot =
+            if let mark { try source.heldSnapshot(at: .mark(mark)) } else { source.snapshot() }
         state = snapshot.state
         end = mark == nil ? state.fold.end : snapshot.end
         var start: SegmentCopier.Place?

@@ -86,17 +86,6 @@ extension Container {
             try? await removeMark(mark)
         }
     }
-
-    /// The state at a mark, or the newest one.
-    func snapshot(orAt mark: Mark?) throws(EngineError) -> Snapshot {
-        guard let mark else { return snapshot() }
-        let state = try reading.waiting.state(
-            beginningBy: JournalOffset(rawValue: mark.offset))
-        guard let snapshot = Snapshot(self, state) else {
-            throw .refused(.expired(.compacted, "the state at the mark is not kept"))
-        }
-        return snapshot
-    }
 }
 
 extension StoreReading {

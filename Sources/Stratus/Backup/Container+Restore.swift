@@ -57,8 +57,8 @@ extension Archive {
     ) async throws(StoreError) -> RestoreReport {
         let restoration = try await restoration(
             at: point, StoreRestoration.Kind(cloning: cloning, keepingAccess),
-            StoreRestoration.Telling(copying: progress, indexing: indexing, proving: proving))
-        return try await answering(in: restoration.source.foundation.storage) {
+            StoreRestoration.Progress(copying: progress, indexing: indexing, proving: proving))
+        return try await restoration.source.answer {
             () async throws(EngineError) -> RestoreReport in
             try await restoration.run(path, on: fileSystem)
         }
@@ -78,15 +78,15 @@ extension Archive {
     ) async throws(StoreError) -> RestoreReport {
         let restoration = try await restoration(
             at: point, .restored,
-            StoreRestoration.Telling(copying: progress, indexing: indexing, proving: proving))
-        return try await answering(in: restoration.source.foundation.storage) {
+            StoreRestoration.Progress(copying: progress, indexing: indexing, proving: proving))
+        return try await restoration.source.answer {
             () async throws(EngineError) -> RestoreReport in
             try await restoration.rehearse(path, on: fileSystem, scratch: scratch)
         }
     }
 
-    /// What ``restore(to:at:cloning:keepingAccess:progress:indexing:proving:)`` would make. That the archive is whole is
-    /// not proved.
+    /// What ``restore(to:at:cloning:keepingAccess:progress:indexing:proving:)`` would make. That the
+    /// archive is whole is not proved.
     ///
     /// - Throws: ``StoreError`` as the restore, also where the directory could not be made.
     package nonisolated(nonsending) func restorePlan(
@@ -95,20 +95,20 @@ extension Archive {
     ) async throws(StoreError) -> StoreRestorePlan {
         let restoration = try await restoration(
             at: point, StoreRestoration.Kind(cloning: cloning, keepingAccess),
-            StoreRestoration.Telling())
+            StoreRestoration.Progress())
         return try await answering { () async throws(EngineError) -> StoreRestorePlan in
             try await restoration.plan(path, on: fileSystem)
         }
     }
 
     private nonisolated(nonsending) func restoration(
-        at point: PastPoint?, _ kind: StoreRestoration.Kind, _ telling: StoreRestoration.Telling
+        at point: PastPoint?, _ kind: StoreRestoration.Kind, _ progress: StoreRestoration.Progress
     ) async throws(StoreError) -> StoreRestoration {
         let source = try await container(memoryLimit: Self.restoringMemory)
         guard source.recoveryReport.manifestDamage == nil else { throw manifestDamage }
         return StoreRestoration(
             source: source, isOfArchive: true, snapshot: try await source.snapshot(orAt: point),
-            kind: kind, expected: point == nil ? last : nil, telling: telling)
+            kind: kind, expected: point == nil ? last : nil, progress: progress)
     }
 
     /// What the source of a restore may take of memory, in bytes, and what comes out as much again.
@@ -137,13 +137,12 @@ extension Container {
         indexing: @escaping ReadingProgress = { _, _ in },
         proving: @escaping RecordProgress = { _, _ in }
     ) async throws(StoreError) -> RestoreReport {
-        try await answering(in: foundation.storage) {
-            () async throws(EngineError) -> RestoreReport in
+        try await answer { () async throws(EngineError) -> RestoreReport in
             let source = try await steadySource()
             let restoration = StoreRestoration(
                 source: source, isOfArchive: false, snapshot: source.snapshot(),
                 kind: StoreRestoration.Kind(cloning: cloning, keepingAccess), expected: nil,
-                telling: StoreRestoration.Telling(
+                progress: StoreRestoration.Progress(
                     copying: progress, indexing: indexing, proving: proving))
             return try await restoration.run(path, on: foundation.storage.fileSystem)
         }
@@ -170,8 +169,8 @@ private struct StoreRestoration: Sendable {
         }
     }
 
-    /// What is told how far it has come: of each part in turn.
-    struct Telling {
+    /// What is told how far each part has come; they follow each other.
+    struct Progress {
         var copying: Container.ReadingProgress = { _, _ in }
         var indexing: Container.ReadingProgress = { _, _ in }
         var proving: Container.RecordProgress = { _, _ in }
@@ -184,7 +183,7 @@ private struct StoreRestoration: Sendable {
     let kind: Kind
     /// The archive that says what must come out; nil: what the source has.
     let expected: ArchiveFile?
-    let telling: Telling
+    let progress: Progress
 
     nonisolated(nonsending) func run(
         _ path: String, on system: any FileSystem
@@ -273,7 +272,7 @@ private struct StoreRestoration: Sendable {
                 copy.refusesTokens = true
             }
             let sink = StorageSink(storage)
-            let copied = telling.copying
+            let copied = progress.copying
             _ = try copy.run(into: sink, as: identity) { done, total throws(EngineError) in
                 copied(done, total)
             }
@@ -294,7 +293,7 @@ private struct StoreRestoration: Sendable {
                     foundation.registry, memoryLimit: foundation.budget.limit,
                     threads: foundation.threads),
                 creating: false, durability: .full, options: foundation.options, driver: .thread,
-                rebuilding: Rebuilding(progress: telling.indexing))
+                rebuilding: Rebuilding(progress: progress.indexing))
         }
         do throws(EngineError) {
             let engine = try store.engine()
@@ -330,15 +329,15 @@ private struct StoreRestoration: Sendable {
         if let expected {
             isProved = expected.table.statesContents
             tally = try store.compareZones(
-                at: store.snapshot(), with: expected, progress: telling.proving)
+                at: store.snapshot(), with: expected, progress: progress.proving)
         } else {
             let wanted = try source.zoneSummary(
-                at: snapshot, contentHashes: true, progress: telling.proving)
+                at: snapshot, contentHashes: true, progress: progress.proving)
             isProved = !wanted.isEmpty
             let before = wanted.reduce(0) { $0 + $1.recordCount }
             var rest = wanted[...]
             let found = try store.tally(store.snapshot(), contentHashes: true) { done, _ in
-                telling.proving(before + done, nil)
+                progress.proving(before + done, nil)
             } where: {
                 $0.isLike(rest.popFirst())
             }

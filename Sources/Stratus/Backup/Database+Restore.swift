@@ -108,7 +108,8 @@ extension Database {
     }
 
     /// Gives records of a zone the fields and the parents that `records` have, in one commit: as of
-    /// ``restore(_:from:to:records:fields:mode:dryRun:progress:reading:proving:)``, with records from anywhere.
+    /// ``restore(_:from:to:records:fields:mode:dryRun:progress:reading:proving:)``, with records from
+    /// anywhere.
     ///
     /// - Parameters:
     ///   - records: as they are to be, each with all its fields. Where they have assets, these are of

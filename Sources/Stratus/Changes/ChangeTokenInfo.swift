@@ -53,7 +53,7 @@ extension Container {
     public nonisolated(nonsending) func info(
         of token: ChangeToken
     ) async throws(StoreError) -> ChangeTokenInfo {
-        try await answering { () async throws(EngineError) -> ChangeTokenInfo in
+        try await answer { () async throws(EngineError) -> ChangeTokenInfo in
             try await read { reading throws(EngineError) in
                 var info = ChangeTokenInfo(token)
                 do throws(EngineError) {

@@ -46,7 +46,7 @@ extension Container {
     public nonisolated(nonsending) func changes(
         since token: ChangeToken? = nil, resultsLimit: Int? = nil, skippingDamaged: Bool = false
     ) async throws(StoreError) -> StoreChanges {
-        try await answering { () async throws(EngineError) -> StoreChanges in
+        try await answer { () async throws(EngineError) -> StoreChanges in
             try await storeChanges(
                 since: token, Page(resultsLimit), skippingDamaged: skippingDamaged
             ).page

@@ -18,7 +18,7 @@ extension Container {
     public nonisolated(nonsending) func registerDevice(
         _ device: PushDevice, for user: String
     ) async throws(StoreError) {
-        try await answering { () async throws(EngineError) in
+        try await answer { () async throws(EngineError) in
             let id = try namedUser(user)
             try limits?.admit(id)
             try device.check()
@@ -35,7 +35,7 @@ extension Container {
     public nonisolated(nonsending) func removeDevice(
         named name: String, for user: String
     ) async throws(StoreError) {
-        try await answering { () async throws(EngineError) in
+        try await answer { () async throws(EngineError) in
             let id = try namedUser(user)
             try limits?.admit(id)
             _ = try await engine().commit(DeviceRemoval(user: id, name: name))
@@ -58,7 +58,7 @@ extension Container {
     package nonisolated(nonsending) func deviceStates(
         for user: String
     ) async throws(StoreError) -> [PushDeviceState] {
-        try await answering { () async throws(EngineError) -> [PushDeviceState] in
+        try await answer { () async throws(EngineError) -> [PushDeviceState] in
             let id = try namedUser(user)
             return try await read { reading throws(EngineError) -> [PushDeviceState] in
                 guard let number = try reading.user(id) else { return [] }
@@ -97,7 +97,7 @@ extension Container {
     public nonisolated(nonsending) func deliverPushes(
         through sender: some PushSender
     ) async throws(StoreError) {
-        try await answering { () async throws(EngineError) in
+        try await answer { () async throws(EngineError) in
             let delivery = PushDelivery(container: self, engine: try engine(), sender: sender)
             try await delivery.run()
         }

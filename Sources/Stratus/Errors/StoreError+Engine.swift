@@ -278,26 +278,28 @@ nonisolated(nonsending) func answering<Value>(
     }
 }
 
-/// What `body` returns; its errors are those that callers of the library see who read `storage`.
-func answering<Value>(
-    in storage: any Storage, _ body: () throws(EngineError) -> Value
-) throws(StoreError) -> Value {
-    do throws(EngineError) {
-        return try body()
-    } catch {
-        throw StoreError(error).located(in: storage)
+// What callers of a container are answered. Its store may lie in an archive: then damage is said of that.
+extension Container {
+    /// What `body` returns; its errors are those that callers of the library see.
+    func answer<Value>(
+        _ body: () throws(EngineError) -> Value
+    ) throws(StoreError) -> Value {
+        do throws(EngineError) {
+            return try body()
+        } catch {
+            throw StoreError(error).located(in: foundation.storage)
+        }
     }
-}
 
-/// The same of what suspends.
-nonisolated(nonsending) func answering<Value>(
-    in storage: any Storage,
-    _ body: nonisolated(nonsending) () async throws(EngineError) -> Value
-) async throws(StoreError) -> Value {
-    do throws(EngineError) {
-        return try await body()
-    } catch {
-        throw StoreError(error).located(in: storage)
+    /// The same of what suspends.
+    nonisolated(nonsending) func answer<Value>(
+        _ body: nonisolated(nonsending) () async throws(EngineError) -> Value
+    ) async throws(StoreError) -> Value {
+        do throws(EngineError) {
+            return try await body()
+        } catch {
+            throw StoreError(error).located(in: foundation.storage)
+        }
     }
 }
 

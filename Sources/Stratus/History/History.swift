@@ -39,7 +39,7 @@ public struct History: Hashable, Sendable {
 extension Container {
     /// What the store keeps of its past.
     public nonisolated(nonsending) func history() async throws(StoreError) -> History {
-        try await answering(in: foundation.storage) { () async throws(EngineError) -> History in
+        try await answer { () async throws(EngineError) -> History in
             try await read { reading throws(EngineError) in
                 History(
                     policy: History.Policy(reading.history.policy),
@@ -57,7 +57,7 @@ extension Container {
     public nonisolated(nonsending) func setHistoryPolicy(
         _ policy: History.Policy
     ) async throws(StoreError) {
-        try await answering(in: foundation.storage) { () async throws(EngineError) in
+        try await answer { () async throws(EngineError) in
             let policy = try policy.stored
             _ = try await engine().commit(HistoryPolicyRequest(policy: policy))
         }
@@ -70,7 +70,7 @@ extension Container {
     public nonisolated(nonsending) func setDeletionPolicy(
         _ policy: History.Policy
     ) async throws(StoreError) {
-        try await answering(in: foundation.storage) { () async throws(EngineError) in
+        try await answer { () async throws(EngineError) in
             let policy = try policy.stored
             _ = try await engine().commit(DeletionPolicyRequest(policy: policy))
         }

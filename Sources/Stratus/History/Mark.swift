@@ -23,7 +23,7 @@ extension Container {
     /// - Throws: ``StoreError`` with `invalidArguments` where the name is empty or too long.
     @discardableResult
     public nonisolated(nonsending) func mark(_ name: String) async throws(StoreError) -> Mark {
-        try await answering(in: foundation.storage) { () async throws(EngineError) -> Mark in
+        try await answer { () async throws(EngineError) -> Mark in
             guard !name.isEmpty, name.utf8.count <= NameRules.limit else {
                 throw .refused(.invalidArguments, "a mark's name has 1 to 255 bytes")
             }
@@ -40,7 +40,7 @@ extension Container {
     ///
     /// - Throws: ``StoreError`` with `unknownItem` where the store has no such mark.
     public nonisolated(nonsending) func removeMark(_ mark: Mark) async throws(StoreError) {
-        try await answering(in: foundation.storage) { () async throws(EngineError) in
+        try await answer { () async throws(EngineError) in
             let offset = JournalOffset(rawValue: mark.offset)
             _ = try await engine().commit(MarkRemoval(offset: offset))
         }
@@ -48,7 +48,7 @@ extension Container {
 
     /// All marks, in the order they were made.
     public nonisolated(nonsending) func marks() async throws(StoreError) -> [Mark] {
-        try await answering(in: foundation.storage) { () async throws(EngineError) -> [Mark] in
+        try await answer { () async throws(EngineError) -> [Mark] in
             try await read { reading throws(EngineError) in try reading.marks() }
         }
     }

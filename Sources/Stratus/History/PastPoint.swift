@@ -25,17 +25,19 @@ extension Container {
     public nonisolated(nonsending) func snapshot(
         at point: PastPoint
     ) async throws(StoreError) -> Snapshot {
-        try await answering(in: foundation.storage) { () async throws(EngineError) -> Snapshot in
-            try await threads.run { [self] in
-                let reading = reading.waiting
-                let state = try point.state(in: reading)
-                guard reading.keeps(state), let snapshot = Snapshot(self, state) else {
-                    throw EngineError.refused(
-                        .expired(.compacted, "the state of that moment is not kept"))
-                }
-                return snapshot
-            }
+        try await answer { () async throws(EngineError) -> Snapshot in
+            try await threads.run { [self] in try heldSnapshot(at: point) }
         }
+    }
+
+    /// The same. Blocks the calling thread.
+    func heldSnapshot(at point: PastPoint) throws(EngineError) -> Snapshot {
+        let reading = reading.waiting
+        let state = try point.state(in: reading)
+        guard reading.keeps(state), let snapshot = Snapshot(self, state) else {
+            throw .refused(.expired(.compacted, "the state of that moment is not kept"))
+        }
+        return snapshot
     }
 
     /// Where the journal ended at a moment, as an offset, also where that state is not kept.
@@ -44,7 +46,7 @@ extension Container {
     package nonisolated(nonsending) func offset(at point: PastPoint) async throws(StoreError)
         -> UInt64
     {
-        try await answering(in: foundation.storage) { () async throws(EngineError) -> UInt64 in
+        try await answer { () async throws(EngineError) -> UInt64 in
             try await threads.run { [self] in try point.state(in: reading.waiting).point.rawValue }
         }
     }

@@ -60,7 +60,7 @@ extension Container {
     public nonisolated(nonsending) func certificate(
         by tool: String = "Stratus", progress: @escaping RecordProgress = { _, _ in }
     ) async throws(StoreError) -> Certificate {
-        try await answering(in: foundation.storage) { () async throws(EngineError) -> Certificate in
+        try await answer { () async throws(EngineError) -> Certificate in
             guard foundation.selection == nil else {
                 throw .refused(
                     .invalidArguments, "an archive of some zones is certified by none")

@@ -56,7 +56,7 @@ extension Container {
     public nonisolated(nonsending) func compare(
         with certificate: Certificate, progress: @escaping RecordProgress = { _, _ in }
     ) async throws(StoreError) -> CertificateComparison {
-        try await answering { () async throws(EngineError) -> CertificateComparison in
+        try await answer { () async throws(EngineError) -> CertificateComparison in
             let source = try await steadySource()
             let comparison = try await source.threads.run {
                 try CertificateComparison(ofHistory: source.state, with: certificate)

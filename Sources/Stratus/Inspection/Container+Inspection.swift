@@ -91,7 +91,7 @@ extension Container {
     package func user(
         number: UInt32
     ) throws(StoreError) -> (recordName: String, hostName: String?) {
-        try answering { () throws(EngineError) -> (recordName: String, hostName: String?) in
+        try answer { () throws(EngineError) -> (recordName: String, hostName: String?) in
             guard let user = try reading.waiting.userEntry(number) else {
                 throw .refused(.internalError, "the index does not name user \(number)")
             }
@@ -101,7 +101,7 @@ extension Container {
 
     /// Whether `user` ever wrote to the store.
     package func hasUser(_ user: String) throws(StoreError) -> Bool {
-        try answering { () throws(EngineError) in
+        try answer { () throws(EngineError) in
             try reading.waiting.known(userID(user)) != nil
         }
     }

@@ -25,7 +25,7 @@ extension Container {
     /// - Throws: ``StoreError`` where a manifest or a file that it names cannot be read.
     public nonisolated(nonsending) func pins() async throws(StoreError) -> [PinnedGeneration] {
         let storage = foundation.storage
-        return try await answering { () async throws(EngineError) in
+        return try await answer { () async throws(EngineError) in
             try await threads.run { try PinnedGeneration.all(in: storage) }
         }
     }

@@ -23,7 +23,7 @@ extension Usage {
 extension Container {
     /// What the private database of `user` takes.
     public nonisolated(nonsending) func usage(of user: String) async throws(StoreError) -> Usage {
-        try await answering { () async throws(EngineError) -> Usage in
+        try await answer { () async throws(EngineError) -> Usage in
             let owner = userID(user)
             return try await read { reading throws(EngineError) in
                 try reading.usage(of: .private(owner: owner))

@@ -33,7 +33,7 @@ extension Container {
         resultsLimit: Int?
     ) async throws(StoreError) -> NotificationChanges {
         let limit = Page(resultsLimit).limit
-        return try await answering { () async throws(EngineError) -> NotificationChanges in
+        return try await answer { () async throws(EngineError) -> NotificationChanges in
             let id = try namedUser(user)
             try limits?.admit(id)
             return try await read { reading throws(EngineError) -> NotificationChanges in
@@ -72,7 +72,7 @@ extension Container {
     public nonisolated(nonsending) func markNotificationsRead(
         _ ids: [NotificationIdentifier], for user: String
     ) async throws(StoreError) -> [NotificationIdentifier: Result<Void, StoreError>] {
-        try await answering {
+        try await answer {
             () async throws(EngineError) -> [NotificationIdentifier: Result<Void, StoreError>] in
             let id = try namedUser(user)
             try limits?.admit(id)
@@ -91,7 +91,7 @@ extension Container {
     public nonisolated(nonsending) func setBadge(
         _ value: Int, for user: String
     ) async throws(StoreError) {
-        try await answering { () async throws(EngineError) in
+        try await answer { () async throws(EngineError) in
             let id = try namedUser(user)
             try limits?.admit(id)
             guard let badge = UInt32(exactly: value) else {
@@ -108,7 +108,7 @@ extension Container {
     public nonisolated(nonsending) func badge(
         for user: String
     ) async throws(StoreError) -> Int {
-        try await answering { () async throws(EngineError) -> Int in
+        try await answer { () async throws(EngineError) -> Int in
             let id = try namedUser(user)
             try limits?.admit(id)
             return try await read { reading throws(EngineError) -> Int in

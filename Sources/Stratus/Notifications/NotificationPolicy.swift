@@ -23,7 +23,7 @@ extension Container {
     public nonisolated(nonsending) func notificationPolicy() async throws(StoreError)
         -> NotificationPolicy
     {
-        try await answering { () async throws(EngineError) in
+        try await answer { () async throws(EngineError) in
             try await read { reading throws(EngineError) in
                 NotificationPolicy(try reading.keptNotifications.policy)
             }
@@ -38,7 +38,7 @@ extension Container {
     public nonisolated(nonsending) func setNotificationPolicy(
         _ policy: NotificationPolicy
     ) async throws(StoreError) {
-        try await answering { () async throws(EngineError) in
+        try await answer { () async throws(EngineError) in
             let entry = try policy.entry
             _ = try await engine().commit(NotificationPolicyRequest(entry: entry))
         }

@@ -135,7 +135,7 @@ extension Container {
     public nonisolated(nonsending) func longLivedOperations(
         for user: String
     ) async throws(StoreError) -> [LongLivedOperation] {
-        try await answering { () async throws(EngineError) -> [LongLivedOperation] in
+        try await answer { () async throws(EngineError) -> [LongLivedOperation] in
             let id = try namedUser(user)
             try limits?.admit(id)
             let places = try await read { reading throws(EngineError) -> [RequestPlace] in
@@ -158,7 +158,7 @@ extension Container {
     public nonisolated(nonsending) func longLivedOperation(
         _ operationID: String, for user: String
     ) async throws(StoreError) -> LongLivedOperation? {
-        try await answering { () async throws(EngineError) -> LongLivedOperation? in
+        try await answer { () async throws(EngineError) -> LongLivedOperation? in
             let id = try namedUser(user)
             try limits?.admit(id)
             let now = now
@@ -177,7 +177,7 @@ extension Container {
     package nonisolated(nonsending) func absence(
         of operationID: String, for user: String
     ) async throws(StoreError) -> StoreError {
-        try await answering { () async throws(EngineError) -> StoreError in
+        try await answer { () async throws(EngineError) -> StoreError in
             let name = RequestName(of: try namedUser(user), operationID, identity)
             return try await read { reading throws(EngineError) in try reading.absence(of: name) }
         }
@@ -188,7 +188,7 @@ extension Container {
     package nonisolated(nonsending) func keptOperation(
         _ operationID: String, for user: String
     ) async throws(StoreError) -> LongLivedOperation? {
-        try await answering { () async throws(EngineError) -> LongLivedOperation? in
+        try await answer { () async throws(EngineError) -> LongLivedOperation? in
             let name = RequestName(of: try namedUser(user), operationID, identity)
             let place = try await read { reading throws(EngineError) -> RequestPlace? in
                 try reading.value(.request(name)).map {
@@ -204,7 +204,7 @@ extension Container {
     /// first, and of one priority in the order in which they were submitted: as the opening of the
     /// store does beside whatever follows. Their outcomes are kept.
     public nonisolated(nonsending) func continueLongLivedOperations() async throws(StoreError) {
-        try await answering { () async throws(EngineError) in
+        try await answer { () async throws(EngineError) in
             let places = try await read { reading throws(EngineError) in try reading.requests() }
             // One at a time: together they may be long.
             var pending: [OperationPriority: [RequestPlace]] = [:]

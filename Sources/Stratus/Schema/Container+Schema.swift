@@ -20,7 +20,7 @@ extension Container {
     /// The same as data, in the order of CloudKit's exports.
     package nonisolated(nonsending) func schemaDocument() async throws(StoreError) -> SchemaDocument
     {
-        try await answering { () async throws(EngineError) -> SchemaDocument in
+        try await answer { () async throws(EngineError) -> SchemaDocument in
             try await read { reading throws(EngineError) in try reading.schemaDocument().sorted() }
         }
     }
@@ -73,7 +73,7 @@ extension Container {
         guard environment == .development else {
             throw StoreError(.invalidArguments, "a store of production is not reset")
         }
-        try await answering { () async throws(EngineError) in
+        try await answer { () async throws(EngineError) in
             _ = try await engine().commit(SchemaReset())
         }
     }
@@ -88,7 +88,7 @@ extension Container {
     public nonisolated(nonsending) func setCollation(
         _ collation: RecordType.Collation, of field: String, ofRecordType recordType: String
     ) async throws(StoreError) {
-        try await answering { () async throws(EngineError) in
+        try await answer { () async throws(EngineError) in
             _ = try await engine().commit(
                 CollationChange(
                     recordType: recordType, field: field, isBinary: collation == .binary))
@@ -107,7 +107,7 @@ extension Container {
         _ text: String, _ environment: SchemaDocument.Environment
     ) async throws(StoreError) -> [String] {
         let document = try Self.schemaDocument(text)
-        let changes = try await answering { () async throws(EngineError) -> [String] in
+        let changes = try await answer { () async throws(EngineError) -> [String] in
             let change = SchemaImport(document: document, environment: environment)
             let committed = try await engine().commit(change)
             guard case .done(let changes as [String])? = committed.draft.results.first else {

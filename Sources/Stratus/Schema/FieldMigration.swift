@@ -73,7 +73,7 @@ extension Container {
                 .invalidArguments, "the fields of a store of production are only ever added")
         }
         let steps = try MigrationSteps(steps.map(\.step))
-        let mustChangeRecords = try await answering { () async throws(EngineError) -> Bool in
+        let mustChangeRecords = try await answer { () async throws(EngineError) -> Bool in
             let start = MigrationStart(recordType: recordType, steps: steps)
             let committed = try await engine().commit(start)
             guard case .done(let isNeeded as Bool)? = committed.draft.results.first else {
@@ -90,7 +90,7 @@ extension Container {
                 pass = try await change(records, asHost: user)
                 count += pass.saved
             } while pass.found > 0
-            try await answering { () async throws(EngineError) in
+            try await answer { () async throws(EngineError) in
                 _ = try await engine().commit(MigrationEnd(recordType: recordType))
             }
         }
@@ -134,7 +134,7 @@ extension Container {
     private nonisolated(nonsending) func zone(
         _ number: UInt32, asHost user: String
     ) async throws(StoreError) -> (Database, RecordZone.ID)? {
-        let found = try await answering {
+        let found = try await answer {
             () async throws(EngineError) -> (DatabaseScope, RecordZone.ID)? in
             try await read { reading throws(EngineError) in
                 guard let zone = try reading.zone(number), zone.isAlive else { return nil }

@@ -130,7 +130,7 @@ extension Container {
     private nonisolated(nonsending) func add(
         _ declaration: IndexDeclaration
     ) async throws(StoreError) -> RecordIndex {
-        try await answering { () async throws(EngineError) -> RecordIndex in
+        try await answer { () async throws(EngineError) -> RecordIndex in
             let declared = try await engine().commit(declaration)
             guard case .done(let index as FieldIndex)? = declared.draft.results.first else {
                 throw .refused(.internalError, "the index was not declared")
@@ -144,7 +144,7 @@ extension Container {
     ///
     /// - Throws: ``StoreError`` with `unknownItem` where the index is not there any more.
     public nonisolated(nonsending) func removeIndex(_ index: RecordIndex) async throws(StoreError) {
-        try await answering { () async throws(EngineError) in
+        try await answer { () async throws(EngineError) in
             _ = try await engine().commit(IndexState(number: index.number, state: .dropped))
         }
     }
@@ -154,7 +154,7 @@ extension Container {
     /// - Throws: ``StoreError`` of the first index that cannot be built, after all others are:
     ///   `constraintViolation` of one that cannot be unique, which is removed.
     public nonisolated(nonsending) func buildIndexes() async throws(StoreError) {
-        try await answering { () async throws(EngineError) in
+        try await answer { () async throws(EngineError) in
             var failure: EngineError?
             for index in reading.indexes.all where index.state == .building {
                 do throws(EngineError) {

@@ -119,7 +119,7 @@ extension Container {
     /// The record types that were declared or that saves have made, in the order of their names, with
     /// their fields and indexes.
     public nonisolated(nonsending) func recordTypes() async throws(StoreError) -> [RecordType] {
-        try await answering { () async throws(EngineError) -> [RecordType] in
+        try await answer { () async throws(EngineError) -> [RecordType] in
             try await read { reading throws(EngineError) in
                 let document = try reading.schemaDocument().sorted()
                 let indexes = reading.indexes.all.compactMap { RecordIndex($0, reading.schema) }

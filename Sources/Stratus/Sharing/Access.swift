@@ -49,7 +49,7 @@ extension Container {
     public nonisolated(nonsending) func access(
         of user: String?, to action: AccessAction, on id: Record.ID, in database: AccessDatabase
     ) async throws(StoreError) -> AccessDecision {
-        try await answering { () async throws(EngineError) -> AccessDecision in
+        try await answer { () async throws(EngineError) -> AccessDecision in
             let principal = principal(user)
             let owner: UserID? =
                 if case .private(let owner) = database { userID(owner) } else { nil }
@@ -65,7 +65,7 @@ extension Container {
     public nonisolated(nonsending) func users(
         allowedTo action: AccessAction, on id: Record.ID, ownedBy owner: String
     ) async throws(StoreError) -> [UserAccess] {
-        try await answering { () async throws(EngineError) -> [UserAccess] in
+        try await answer { () async throws(EngineError) -> [UserAccess] in
             let ownerID = userID(owner)
             return try await read { reading throws(EngineError) in
                 var found: [UserAccess] = []
@@ -87,7 +87,7 @@ extension Container {
     public nonisolated(nonsending) func shares(
         ownedBy user: String
     ) async throws(StoreError) -> [Share] {
-        try await answering { () async throws(EngineError) -> [Share] in
+        try await answer { () async throws(EngineError) -> [Share] in
             let owner = userID(user)
             return try await read { reading throws(EngineError) in
                 try reading.shares(ownedBy: owner)

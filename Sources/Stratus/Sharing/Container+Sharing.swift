@@ -27,7 +27,7 @@ extension Container {
     public nonisolated(nonsending) func shareMetadata(
         for shortGUID: String, as user: String, includingRootRecord: Bool = false
     ) async throws(StoreError) -> Share.Metadata {
-        try await answering { () async throws(EngineError) -> Share.Metadata in
+        try await answer { () async throws(EngineError) -> Share.Metadata in
             try checkSharing(user)
             let caller = userID(user)
             guard let link = Hash128(hexDigits: shortGUID) else { throw .refused(.noSuchLink) }
@@ -45,7 +45,7 @@ extension Container {
     public nonisolated(nonsending) func acceptShare(
         _ shortGUID: String, as user: String
     ) async throws(StoreError) -> Share.Metadata {
-        try await answering { () async throws(EngineError) in
+        try await answer { () async throws(EngineError) in
             try checkSharing(user)
             guard let link = Hash128(hexDigits: shortGUID) else { throw .refused(.noSuchLink) }
             _ = try await engine().commit(

@@ -24,7 +24,7 @@ extension Container {
     public nonisolated(nonsending) func grants(
         of user: String
     ) async throws(StoreError) -> [UserGrant] {
-        try await answering { () async throws(EngineError) -> [UserGrant] in
+        try await answer { () async throws(EngineError) -> [UserGrant] in
             let id = try namedUser(user)
             return try await read { reading throws(EngineError) in
                 try reading.grants(of: id)

@@ -13,7 +13,7 @@ extension Container {
     public nonisolated(nonsending) func setUserProfile(
         _ profile: UserProfile, for user: String
     ) async throws(StoreError) {
-        try await answering(in: foundation.storage) { () async throws(EngineError) in
+        try await answer { () async throws(EngineError) in
             let id = try namedUser(user)
             _ = try await engine().commit(
                 ProfileChange(user: id, userName: user, profile: profile))
@@ -24,8 +24,7 @@ extension Container {
     public nonisolated(nonsending) func userProfile(
         for user: String
     ) async throws(StoreError) -> UserProfile? {
-        try await answering(in: foundation.storage) {
-            () async throws(EngineError) -> UserProfile? in
+        try await answer { () async throws(EngineError) -> UserProfile? in
             let id = try namedUser(user)
             return try await read { reading throws(EngineError) in try reading.profile(of: id) }
         }
@@ -37,8 +36,7 @@ extension Container {
         of user: String?
     ) async throws(StoreError) -> AccountStatus {
         guard let user else { return .noAccount }
-        return try await answering(in: foundation.storage) {
-            () async throws(EngineError) -> AccountStatus in
+        return try await answer { () async throws(EngineError) -> AccountStatus in
             let id = try namedUser(user)
             return try await read { reading throws(EngineError) in
                 try reading.accountStatus(of: id)
@@ -57,11 +55,9 @@ extension Container {
     public nonisolated(nonsending) func users(
         resultsLimit: Int? = nil, from cursor: UserPage.Cursor? = nil
     ) async throws(StoreError) -> UserPage {
-        let limit = max(1, min(resultsLimit ?? UserPage.limit, UserPage.limit))
-        return try await answering(in: foundation.storage) {
-            () async throws(EngineError) -> UserPage in
+        try await answer { () async throws(EngineError) -> UserPage in
             try await read { reading throws(EngineError) in
-                try reading.users(from: cursor, limit)
+                try reading.users(from: cursor, resultsLimit)
             }
         }
     }
@@ -77,8 +73,7 @@ extension Container {
     public nonisolated(nonsending) func userIdentity(
         for info: UserIdentity.LookupInfo, as caller: String?
     ) async throws(StoreError) -> UserIdentity? {
-        try await answering(in: foundation.storage) {
-            () async throws(EngineError) -> UserIdentity? in
+        try await answer { () async throws(EngineError) -> UserIdentity? in
             guard let caller else { throw .refused(.noUser) }
             let user = try namedUser(caller)
             if let limits { try limits.admit(user) }
@@ -99,7 +94,7 @@ extension Container {
     public nonisolated(nonsending) func setRoles(
         _ roles: Set<String>, of user: String
     ) async throws(StoreError) {
-        try await answering(in: foundation.storage) { () async throws(EngineError) in
+        try await answer { () async throws(EngineError) in
             let id = try namedUser(user)
             _ = try await engine().commit(RolesChange(user: id, userName: user, roles: roles))
         }
@@ -109,7 +104,7 @@ extension Container {
     public nonisolated(nonsending) func roles(
         of user: String
     ) async throws(StoreError) -> Set<String> {
-        try await answering(in: foundation.storage) { () async throws(EngineError) -> Set<String> in
+        try await answer { () async throws(EngineError) -> Set<String> in
             let id = try namedUser(user)
             return try await read { reading throws(EngineError) in try reading.roles(of: id) }
         }
@@ -128,9 +123,8 @@ extension Snapshot {
     package func users(
         resultsLimit: Int? = nil, from cursor: UserPage.Cursor? = nil
     ) throws(StoreError) -> UserPage {
-        let limit = max(1, min(resultsLimit ?? UserPage.limit, UserPage.limit))
         return try answering { () throws(EngineError) -> UserPage in
-            try reading().users(from: cursor, limit)
+            try reading().users(from: cursor, resultsLimit)
         }
     }
 

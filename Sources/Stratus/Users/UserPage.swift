@@ -39,7 +39,10 @@ public struct UserPage: Sendable {
 }
 
 extension StoreReading {
-    func users(from cursor: UserPage.Cursor?, _ limit: Int) throws(EngineError) -> UserPage {
+    func users(
+        from cursor: UserPage.Cursor?, _ resultsLimit: Int?
+    ) throws(EngineError) -> UserPage {
+        let limit = max(1, min(resultsLimit ?? UserPage.limit, UserPage.limit))
         let all = KeySpace.userNumbers.range()
         let first = cursor.map { IndexKey.userNumber($0.number) } ?? all.lowerBound
         var numbers: [UInt32] = []

@@ -9,7 +9,7 @@ extension Container {
     /// `userDeletedZone` until the zone is made again. The default zone stays, empty. What the user was
     /// notified of the database's records goes, also of zones that were deleted before.
     public nonisolated(nonsending) func purge(user: String) async throws(StoreError) {
-        try await answering { () async throws(EngineError) in
+        try await answer { () async throws(EngineError) in
             guard !user.isEmpty else { throw .refused(.emptyUserName) }
             _ = try await engine().commit(Purge(owner: userID(user)))
         }

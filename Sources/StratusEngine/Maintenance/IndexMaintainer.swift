@@ -106,6 +106,7 @@ package final class IndexMaintainer: Sendable {
         try state.withLock { state throws(Failure) in
             due.clear()
             defer {
+                answer(&state)
                 due.set(limits(of: state))
                 if state.writing?.result != nil || state.merging?.result != nil
                     || state.compacting?.result != nil || state.finished != nil
@@ -234,7 +235,6 @@ package final class IndexMaintainer: Sendable {
 
     private func begin(trying state: inout State) throws(EngineError) {
         if let failure = committer.failure { throw EngineError(failure) }
-        answer(&state)
         // What failed once may succeed now, when it is asked for.
         state.hasFailed = false
         state.retrySize = 0
@@ -251,12 +251,16 @@ package final class IndexMaintainer: Sendable {
 
     private func advance(_ state: inout State) {
         while installFinished(&state) {}
-        answer(&state)
-        if state.coming == nil, isFull(state) || !state.awaited.isEmpty { freeze(&state) }
+        if state.coming == nil, isFull(state) || isAwaited(state) { freeze(&state) }
         begin(&state)
         // On the spot everything is done by now.
         while installFinished(&state) { begin(&state) }
-        answer(&state)
+    }
+
+    /// Whether somebody waits for a checkpoint that is not in force.
+    private func isAwaited(_ state: State) -> Bool {
+        let end = inForce.withLock { $0 } ?? .zero
+        return state.awaited.contains { $0.end > end }
     }
 
     /// Tells those who wait for a checkpoint that it is in force, or why it does not come: after

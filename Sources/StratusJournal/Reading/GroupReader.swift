@@ -119,20 +119,14 @@ package struct GroupReader {
     }
 
     /// Where the next group begins, which is passed over; nil where none is whole.
-    mutating func skipGroup() throws(JournalError) -> JournalOffset? {
-        do {
-            guard let header = try peek(at: position) else { return nil }
-            defer { position = position.advanced(byBytes: header.lengthInBytes) }
-            return position
-        } catch let error as StorageError {
-            throw .storage(error)
-        } catch {
-            throw .storage(StorageError(.inputOutput, file: file.name))
-        }
+    mutating func skipGroup() throws(StorageError) -> JournalOffset? {
+        guard let header = try peek(at: position) else { return nil }
+        defer { position = position.advanced(byBytes: header.lengthInBytes) }
+        return position
     }
 
     /// What the group frame at `offset` says, where a whole one lies there.
-    mutating func peek(at offset: JournalOffset) throws -> GroupHeader? {
+    mutating func peek(at offset: JournalOffset) throws(StorageError) -> GroupHeader? {
         guard offset.advanced(byBytes: GroupHeader.frameLength) <= limit else { return nil }
         let place = try load(GroupHeader.frameLength, at: offset)
         guard
@@ -188,7 +182,7 @@ package struct GroupReader {
 
     /// Makes sure that `count` bytes from `offset` on, or as many as there are before the limit,
     /// lie in the window; returns their place in it.
-    private mutating func load(_ count: Int, at offset: JournalOffset) throws -> Int {
+    private mutating func load(_ count: Int, at offset: JournalOffset) throws(StorageError) -> Int {
         let start = offset.bytes(since: base)
         let end = min(start + count, limit.bytes(since: base))
         if start < windowStart || end > windowStart + window.count {

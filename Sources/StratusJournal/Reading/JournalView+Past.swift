@@ -131,10 +131,14 @@ extension JournalView {
             salt: segment.listed.salt, limit: segment.limit, at: segment.listed.firstGroup,
             chain: segment.listed.chainAtStart)
         let end = min(segment.end, head)
-        while let position = try reader.skipGroup(), position < end {
-            if position.bytes(since: starts[starts.count - 1]) >= Self.stretchLength {
-                starts.append(position)
+        do throws(StorageError) {
+            while let position = try reader.skipGroup(), position < end {
+                if position.bytes(since: starts[starts.count - 1]) >= Self.stretchLength {
+                    starts.append(position)
+                }
             }
+        } catch {
+            throw .storage(error)
         }
         return starts
     }

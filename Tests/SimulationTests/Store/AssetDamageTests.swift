@@ -112,19 +112,6 @@ struct AssetDamageTests {
         }
     }
 
-    /// A commit of one entry.
-    private struct Commit: Transaction {
-        let buffer: CommitBuffer
-
-        func draft(
-            _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
-        ) -> Draft? {
-            var draft = Draft(reading)
-            draft.buffer = buffer
-            return draft
-        }
-    }
-
     /// The kinds of the entries of a store, and the chunks that they say lie somewhere.
     private static func entries(
         of container: Container
@@ -150,7 +137,7 @@ struct AssetDamageTests {
         let chunks = try Self.entries(of: container).chunks
         var buffer = CommitBuffer()
         try buffer.add(.reclaimedChunks) { ReclaimedChunksEntry.write(chunks, to: &$0) }
-        _ = try container.engine().commitBlocking(Commit(buffer: buffer))
+        _ = try container.engine().commitBlocking(EntriesCommit(buffer: buffer))
         // So long that the entries of chunks lie in segments that are compacted.
         let database = container.privateDatabase(for: "alice")
         for number in 0..<400 {

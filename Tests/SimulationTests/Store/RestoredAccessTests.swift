@@ -9,8 +9,8 @@ struct RestoredAccessTests {
     private let store = SmallStore(seed: Campaign.seed)
     private static let zone = RecordZone.ID(zoneName: "notes")
 
-    /// Alice shares a tree with bob, who has accepted, and with whoever has the link; carol shares a
-    /// zone with dave; eve has a role.
+    /// Alice shares a tree with bob, who has accepted, and through a link that anyone may use; carol
+    /// shares a zone with dave; eve has a role.
     private func shared() async throws -> (container: Container, link: String) {
         let container = try store.open()
         let alice = container.privateDatabase(for: "alice")

@@ -26,19 +26,6 @@ struct SharingEntries {
         var since = Version.none
     }
 
-    /// A commit of entries, whatever else is in the store.
-    private struct Commit: Transaction {
-        let buffer: CommitBuffer
-
-        func draft(
-            _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
-        ) -> Draft? {
-            var draft = Draft(reading)
-            draft.buffer = buffer
-            return draft
-        }
-    }
-
     static let (owner, participant) = ("alice", "bob")
     static let type = "T"
 
@@ -57,7 +44,7 @@ struct SharingEntries {
             number: zone, database: 1, state: .alive, capabilities: .custom,
             name: name)
         try buffer.add(.zone, zone: zone) { entry.write(to: &$0) }
-        _ = try engine.commitBlocking(Commit(buffer: buffer))
+        _ = try engine.commitBlocking(EntriesCommit(buffer: buffer))
     }
 
     /// A store in memory, in which the owner has the number 1, the participant 2, and the type 0.
@@ -115,7 +102,9 @@ struct SharingEntries {
             }
         }
         count += statements.count
-        guard let start = try engine.commitBlocking(Commit(buffer: buffer)).start else { return }
+        guard let start = try engine.commitBlocking(EntriesCommit(buffer: buffer)).start else {
+            return
+        }
         for (place, note) in then {
             note(&self, Version(incarnation: 0, offset: start.advanced(byBytes: place)))
         }

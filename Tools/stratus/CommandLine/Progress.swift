@@ -53,6 +53,9 @@ package struct Progress {
         }
     }
 
+    /// Whether any of it is shown.
+    package var isShown: Bool { form != .none }
+
     /// `done` of `total` are done now. Cheap to call for each of them.
     package mutating func update(_ done: UInt64, of total: UInt64? = nil, at now: UInt64) {
         self.done = done

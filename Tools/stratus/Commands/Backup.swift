@@ -217,7 +217,9 @@ enum Backup {
         let archive = try await Archive.opened(path)
         let information = archive.information
         try output.header(schema: "stratus.backup/1")
-        try await forEachZone(of: archive) { try output.object("zone", $0.json) }
+        if output.isJSON {
+            try await archive.forEachZone { try output.object("zone", $0.json) }
+        }
         try output.summary(information.json(archive.path))
         var lines: [(name: String, value: String)] = [
             ("file", Output.escaped(archive.path)),
@@ -238,24 +240,13 @@ enum Backup {
         }
         if information.keepsHistory { lines.append(("history", "from \(information.floor) on")) }
         try Show.write(lines, to: output)
-        try await forEachZone(of: archive) { zone in
+        if output.isJSON { return .ok }
+        try await archive.forEachZone { zone in
             try output.line(
                 "\(Quantities.count(zone.recordCount, "record"))  "
                     + "\(Output.escaped(zone.zoneName))  \(Output.escaped(zone.owner ?? "public"))")
         }
         return .ok
-    }
-
-    /// There may be so many that they are not held together.
-    private static func forEachZone(
-        of archive: Archive, _ body: (Archive.Information.Zone) throws -> Void
-    ) async throws {
-        var pages = archive.zonePages
-        while true {
-            let page = try await pages.next()
-            if page.isEmpty { return }
-            for zone in page { try body(zone) }
-        }
     }
 
     private static func verify(

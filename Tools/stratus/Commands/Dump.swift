@@ -11,12 +11,15 @@ enum Dump {
             try ResultFolder(path)
         }
         let databases = try invocation.namedDatabases(of: snapshot, in: container)
-        let total = try databases.reduce(0) {
-            try $0 + $1.recordCount(inZone: invocation.value("zone"))
-        }
         let progress = ReadingProgress(
             "dumping", in: .items("record"), invocation, output, writesResults: true)
         defer { progress.finish() }
+        var total: Int?
+        if progress.isShown {
+            total = try databases.reduce(0) {
+                try $0 + $1.recordCount(inZone: invocation.value("zone"))
+            }
+        }
         var done = 0
         var hasSkipped = false
         for database in databases {

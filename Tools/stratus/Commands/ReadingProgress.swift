@@ -16,6 +16,8 @@ final class ReadingProgress: Sendable {
     private let mode: Progress.Mode
     private let output: Output
     private let current: Mutex<Part>
+    /// Whether any of it is shown: a total that takes reading is of no use otherwise.
+    let isShown: Bool
 
     /// - Parameter writesResults: whether results are written meanwhile, which on a terminal say
     ///   themselves how far the work has come.
@@ -28,7 +30,9 @@ final class ReadingProgress: Sendable {
         self.output = output
         let isSeen = writesResults && output.settings.resultsAreOnTerminal
         mode = isSeen && invocation.progress == .auto ? .never : invocation.progress
-        current = Mutex(Part(title: title, progress: Self.begin(title, unit, mode, output)))
+        let progress = Self.begin(title, unit, mode, output)
+        isShown = progress.isShown
+        current = Mutex(Part(title: title, progress: progress))
     }
 
     private static func begin(
@@ -51,6 +55,7 @@ final class ReadingProgress: Sendable {
     }
 
     private func tell(_ title: String, _ unit: Progress.Unit, _ done: Int, of total: Int?) {
+        guard isShown else { return }
         let now = Clock.monotonicNanoseconds
         current.withLock { part in
             if part.title != title {
