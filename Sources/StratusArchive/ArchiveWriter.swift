@@ -137,16 +137,16 @@ package final class ArchiveWriter: FileSink {
     }
 
     private func endPart() throws(StorageError) {
-        let (bytes, place) = (part, partPlace)
-        partPlace += part.count
-        if bytes.isEmpty { return }
-        part.removeAll(keepingCapacity: true)
-        let part = ArchiveTable.Part(
-            file: totals.files - 1, place: place, length: bytes.count, digest: SHA256.hash(bytes))
-        part.write(to: &parts)
+        if part.isEmpty { return }
+        let row = ArchiveTable.Part(
+            file: totals.files - 1, place: partPlace, length: part.count,
+            digest: SHA256.hash(part))
+        row.write(to: &parts)
         totals.parts += 1
         try begin()
-        try emit(bytes)
+        try emit(part)
+        partPlace += part.count
+        part.removeAll(keepingCapacity: true)
     }
 
     /// Writes the head, unless that was done: what reads the archive from a pipe sees that it has begun.

@@ -13,8 +13,6 @@ package struct NeededRows {
 
     /// Horizons that were set at `limit` or behind it are not known yet. Of rows that an entry before
     /// `start` made only some are given: what has none that is newer is passed over.
-    ///
-    /// The blocks of all runs pass through, and would drive others out of the cache of the store.
     package init(
         _ index: OrderedIndex, at points: NeededPoints, from start: UInt64 = 0,
         horizonsBefore limit: UInt64 = .max
@@ -22,8 +20,7 @@ package struct NeededRows {
         // What an older entry replaced, dropped or made lapse is older still.
         entries = index.entries(from: IndexPosition(IndexKey()), .forward, madeFrom: start)
         sieve = VersionSieve(points, isOldest: true, horizonsBefore: limit)
-        reading = Reading(
-            mode: .blocking, cache: BlockCache(limit: (index.runs.count + 1) << 19))
+        reading = Reading(passingThrough: index.runs.count)
     }
 
     /// A row, and whether it lapses some day.

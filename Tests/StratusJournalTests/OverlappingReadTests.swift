@@ -4,7 +4,7 @@ import Support
 import Synchronization
 import Testing
 
-/// A storage whose long reads take so long that a writer works in their middle.
+/// A storage whose reads of groups take so long that a writer works in their middle.
 private final class SlowStorage: StorageWrapper {
     let under: any Storage
     let inTheMiddle: @Sendable () -> Void
@@ -29,9 +29,8 @@ private final class SlowFile: StorageFileWrapper {
     }
 
     func read(_ range: Range<Int>, _ mode: ReadMode) throws(StorageError) -> [UInt8] {
-        guard range.count > SegmentHeader.length else { return try under.read(range) }
-        // Pages are copied one after the other.
-        let middle = (range.lowerBound / 4096 + 1) * 4096 + 512
+        guard range.lowerBound >= SegmentHeader.length else { return try under.read(range) }
+        let middle = (range.lowerBound + range.upperBound) / 2
         let first = try under.read(range.lowerBound..<middle)
         inTheMiddle()
         return try first + under.read(middle..<range.upperBound)

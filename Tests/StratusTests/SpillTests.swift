@@ -145,6 +145,48 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false])
+    func `a long commit that a crash cut off is taken back, whatever was merged of it`(
+        steppedByCaller: Bool
+    ) async throws {
+        var store = DiskStore()
+        store.steppedByCaller = steppedByCaller
+        _ = try await fill(&store, rounds: 2)
+        let container = try store.open(creating: false)
+        let database = container.privateDatabase(for: "alice")
+        let before = try await database.contentHash()
+        store.disk.keepsCrashPoints = true
+        let records = (0..<Self.count).map { note("r\($0)", ["number": 7]) }
+        _ = try await database.modifyRecords(saving: records, savePolicy: .allKeys)
+        store.disk.keepsCrashPoints = false
+        let after = try await database.contentHash()
+        try await container.close()
+        // From where half of it is written up to its end.
+        let points = store.disk.crashPoints
+        var takenBack = 0
+        for number in points.indices where number % (points.count / 12 + 1) == 0 {
+            guard number > points.count / 2 else { continue }
+            for losesIndex in [false, true] {
+                var crashed = DiskStore(points[number].crashed(seed: UInt64(number)))
+                crashed.memoryLimit = store.memoryLimit
+                if losesIndex { try crashed.deleteIndex() }
+                let container = try crashed.open(creating: false)
+                let database = container.privateDatabase(for: "alice")
+                let hash = try await database.contentHash()
+                #expect(hash == before || hash == after, "point \(number)")
+                if hash == before { takenBack += 1 }
+                // It goes on from there.
+                try await database.save(note("next", ["number": 1]))
+                try await container.close()
+                let verified = try StoreVerification(
+                    LocalStorage(at: "store", .reading, on: crashed.disk.process()),
+                    scratch: "store")
+                #expect(verified.findings.isEmpty, "point \(number)")
+            }
+        }
+        #expect(takenBack > 2)
+    }
+
     @Test func `a long commit that fails leaves no file of the index behind`() async throws {
         var store = DiskStore()
         store.steppedByCaller = false

@@ -55,19 +55,23 @@ struct NeededOffsets {
 
     private mutating func load() throws(EngineError) {
         let start = end
-        var found: [UInt64] = []
+        // Reuses the memory of the last window.
+        var found = window
+        (window, next) = ([], 0)
+        found.removeAll(keepingCapacity: true)
         var bound = UInt64.max
         try source { offset in
             guard offset >= start, offset < bound else { return }
             found.append(offset)
             if found.count < limit * 2 { return }
             // Several rows may name one entry.
-            found = found.inOrder()
+            found.order()
             guard found.count > limit else { return }
             bound = found[limit]
             found.removeLast(found.count - limit)
         }
-        window = found.inOrder()
+        found.order()
+        window = found
         next = 0
         end = bound
     }

@@ -356,7 +356,7 @@ package struct JournalCompaction: Sendable {
             needs.offsets?.append(offset.rawValue)
         }
         try forgetParticipations(deletions, before: clear, &needs)
-        needs.offsets = needs.offsets.map { $0.inOrder() }
+        needs.offsets?.order()
         guard let offsets = needs.offsets else { return needs }
         for number in candidates.indices {
             let segment = candidates[number].segment
@@ -595,6 +595,7 @@ package struct JournalCompaction: Sendable {
             let place = starts.place(of: row.value.stamp + 1) - 1
             if place >= 0, row.value.stamp < ends[place] { offsets.append(row.value.stamp) }
         }
-        return offsets.inOrder()
+        offsets.order()
+        return offsets
     }
 }

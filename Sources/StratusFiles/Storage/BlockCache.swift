@@ -29,12 +29,16 @@ package final class BlockCache: Sendable {
     private static let leastShard = 256 << 10
     private static let mostShardBits: UInt64 = 6
 
-    /// `pinLimit` comes on top of `limit`.
-    package init(limit: Int, pinLimit: Int = 0) {
+    /// - Parameters:
+    ///   - limit: in bytes.
+    ///   - pinLimit: comes on top of `limit`.
+    ///   - isShared: whether several threads read at once.
+    package init(limit: Int, pinLimit: Int = 0, isShared: Bool = true) {
         self.limit = limit
         self.pinLimit = pinLimit
         var bits: UInt64 = 0
-        while bits < Self.mostShardBits, limit >> Int(bits + 1) >= Self.leastShard { bits += 1 }
+        let mostBits = isShared ? Self.mostShardBits : 0
+        while bits < mostBits, limit >> Int(bits + 1) >= Self.leastShard { bits += 1 }
         shardShift = 64 - bits
         let count = 1 << Int(bits)
         shards = (0..<count).map { _ in LockedShard(limit: limit / count) }

@@ -60,9 +60,7 @@ package struct IndexJob: Sendable {
     private func write(
         to writer: inout RunWriter, _ stop: () -> Bool, _ pace: (Int) -> Void
     ) throws(IndexError) -> Bool {
-        // The blocks of all inputs pass through, and only what is read next should stay.
-        let cache = BlockCache(limit: (runs.count + 1) << 19)
-        let reading = Reading(mode: .blocking, cache: cache)
+        let reading = Reading(passingThrough: runs.count)
         let start = IndexPosition(IndexKey())
         var entries = EntryMerger(
             memtables.flatMap { $0.memtable.sources(from: start) }

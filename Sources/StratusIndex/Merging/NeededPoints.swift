@@ -73,16 +73,15 @@ extension [UInt64] {
         return low
     }
 
-    /// These numbers in their order, each once.
-    package func inOrder() -> [UInt64] {
-        var numbers = sorted()
-        var count = 0
-        for number in numbers where count == 0 || numbers[count - 1] != number {
-            numbers[count] = number
-            count += 1
+    /// Brings these numbers into their order, each once, in the memory that they take.
+    package mutating func order() {
+        sort()
+        var kept = 0
+        for place in indices where kept == 0 || self[kept - 1] != self[place] {
+            self[kept] = self[place]
+            kept += 1
         }
-        numbers.removeLast(numbers.count - count)
-        return numbers
+        removeLast(count - kept)
     }
 
     /// Of rising numbers those of both, each once.

@@ -3,7 +3,7 @@ internal import StratusBytes
 /// Writes a compacted segment: `Formats/Compacted.md`.
 package struct CompactedWriter {
     private let salt: UInt64
-    private var file = ByteWriter(capacity: 1 << 20)
+    private var file: ByteWriter
     /// Of the block being filled.
     private var raw = ByteWriter(capacity: CompactedBlock.usualLength * 2)
     private var firstOffset = JournalOffset.zero
@@ -14,8 +14,13 @@ package struct CompactedWriter {
     private var frameBytes = 0
 
     /// The header is written last, since it says where the segment ends.
-    init(salt: UInt64) {
+    ///
+    /// - Parameter usualLength: at which length the file is ended, in bytes. There is room for it from
+    ///   the beginning: while a file moves to a larger place it takes three times as much.
+    init(salt: UInt64, usualLength: Int) {
         self.salt = salt
+        // The rest of a group and the directory come on top.
+        file = ByteWriter(capacity: usualLength + usualLength / 8)
         file.zeros(CompactedHeader.length)
     }
 

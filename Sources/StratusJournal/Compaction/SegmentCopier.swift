@@ -317,7 +317,9 @@ package struct SegmentCopier {
             greatestTime: 0, lastTime: lastTime, openOrdinal: 0)
         nextNumber += 1
         output = Output(
-            header: header, writer: CompactedWriter(salt: header.salt), nextOrdinal: nextOrdinal)
+            header: header,
+            writer: CompactedWriter(salt: header.salt, usualLength: usualLength),
+            nextOrdinal: nextOrdinal)
     }
 
     private mutating func endAndBegin(at offset: JournalOffset) throws(JournalError) {

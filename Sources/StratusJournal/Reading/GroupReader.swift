@@ -22,7 +22,7 @@ struct GroupFault: Error {
     var part: JournalGroup?
 }
 
-/// Reads the groups of one segment, in order; reads 1 MiB at a time.
+/// Reads the groups of one segment, in order; reads 1 MiB at a time, and less where it passes over groups.
 package struct GroupReader {
     let file: any StorageFile
     let base: JournalOffset
@@ -39,6 +39,8 @@ package struct GroupReader {
     private var window: [UInt8] = []
     private var windowStart = 0
     private static let windowLength = 1 << 20
+    /// Of what is read ahead where groups are passed over, in bytes.
+    private static let leastPeek = 4 << 10
 
     package init(
         _ file: any StorageFile, base: JournalOffset, salt: UInt64, limit: JournalOffset,
@@ -128,7 +130,7 @@ package struct GroupReader {
     /// What the group frame at `offset` says, where a whole one lies there.
     mutating func peek(at offset: JournalOffset) throws(StorageError) -> GroupHeader? {
         guard offset.advanced(byBytes: GroupHeader.frameLength) <= limit else { return nil }
-        let place = try load(GroupHeader.frameLength, at: offset)
+        let place = try load(GroupHeader.frameLength, at: offset, ahead: peekLength(at: offset))
         guard
             let frame = try? frame(
                 at: place, offset: offset, limit: place + limit.bytes(since: offset)),
@@ -180,13 +182,23 @@ package struct GroupReader {
         }
     }
 
+    /// How much to read for a look at a group: little behind a long group, whose frames are not wanted,
+    /// and twice as much each time where groups are short and follow in what is read.
+    private func peekLength(at offset: JournalOffset) -> Int {
+        let gap = offset.bytes(since: base) - (windowStart + window.count)
+        guard (-window.count...window.count).contains(gap) else { return Self.leastPeek }
+        return min(max(2 * window.count, Self.leastPeek), Self.windowLength)
+    }
+
     /// Makes sure that `count` bytes from `offset` on, or as many as there are before the limit,
     /// lie in the window; returns their place in it.
-    private mutating func load(_ count: Int, at offset: JournalOffset) throws(StorageError) -> Int {
+    private mutating func load(
+        _ count: Int, at offset: JournalOffset, ahead: Int = windowLength
+    ) throws(StorageError) -> Int {
         let start = offset.bytes(since: base)
         let end = min(start + count, limit.bytes(since: base))
         if start < windowStart || end > windowStart + window.count {
-            let wanted = max(end, min(start + Self.windowLength, limit.bytes(since: base)))
+            let wanted = max(end, min(start + ahead, limit.bytes(since: base)))
             window = try file.read(start..<wanted)
             windowStart = start
         }

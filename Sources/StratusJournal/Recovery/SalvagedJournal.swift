@@ -72,7 +72,7 @@ package struct SalvagedJournal {
     private mutating func begin(at offset: JournalOffset) {
         base = offset
         salt = randomness.next()
-        writer = CompactedWriter(salt: salt)
+        writer = CompactedWriter(salt: salt, usualLength: Self.usualLength)
     }
 
     private func limit(of segment: Manifest.Segment) -> JournalOffset {
