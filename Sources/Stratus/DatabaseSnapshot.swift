@@ -7,7 +7,7 @@ internal import StratusEngine
 /// ``Database`` asks the same of the newest state without ever blocking its caller.
 public struct DatabaseSnapshot: Sendable {
     let snapshot: Snapshot
-    private let scope: DatabaseScope
+    let scope: DatabaseScope
     private let principal: Principal
 
     init(_ snapshot: Snapshot, _ scope: DatabaseScope, _ principal: Principal) {

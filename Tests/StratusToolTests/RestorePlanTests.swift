@@ -96,13 +96,35 @@ import Testing
         #expect(names.sorted() == ["full.archive", "store", "tree"])
     }
 
-    @Test func `a zone does not come back with access, and is told so`() async throws {
-        for options in ["--zone notes --as alice --with-access", "--rehearse --with-access"] {
-            let run = try await place.run("restore @/full.archive @/store \(options)")
-            #expect(run.code == .usage, "\(options): \(run.messages)")
-            #expect(run.messages.contains("--with-access"), "\(run.messages)")
-        }
-        let zone = try await place.run("restore @/full.archive @/store --zone notes --with-access")
-        #expect(zone.messages.contains("a zone comes back without its shares"))
+    @Test(arguments: ["restore @/full.archive", "revert"])
+    func `a share comes back with its zone where that is asked for`(command: String) async throws {
+        #expect(try await place.run("mark @/store before").code == .ok)
+        let gone =
+            #"{"type":"record","database":"private","as":"alice","record":"#
+            + #"{"recordName":"n1","recordType":"Note","zoneID":{"zoneName":"notes"},"deleted":true}}"#
+        try Data((gone + "\n").utf8).write(to: URL(filePath: place.path + "/gone"))
+        #expect(try await place.run("load @/store @/gone").code == .ok)
+        let line =
+            "\(command) @/store --zone notes --as alice"
+            + (command == "revert" ? " --at mark:before" : "")
+        let without = try await results(line + " --dry-run")
+        #expect(!without.contains("share"), "\(without)")
+        let plan = try await results(line + " --with-access --dry-run")
+        let shared = "share  notes  Share-1  alice  bob\n"
+        #expect(plan.contains(shared), "\(plan)")
+        #expect(try await results(line + " --with-access").contains(shared))
+        let shares = try await results("shares @/store")
+        #expect(shares.contains("alice  notes  n1  1 participant"), "\(shares)")
+        let again = try await results(line + " --with-access", json: true)
+        #expect(again.contains(#""shares":0"#), "\(again)")
+    }
+
+    @Test(arguments: [
+        "--rehearse --with-access", "--zone notes --record n1 --fields n --with-access",
+    ])
+    func `access that cannot come back is refused`(options: String) async throws {
+        let run = try await place.run("restore @/full.archive @/store --as alice \(options)")
+        #expect(run.code == .usage, "\(options): \(run.messages)")
+        #expect(run.messages.contains("--with-access"), "\(run.messages)")
     }
 }

@@ -139,6 +139,39 @@ import Testing
         }
     }
 
+    @Test func `a share comes back while a service goes on`() async throws {
+        let place = try Place()
+        try await place.importTree()
+        try await Self.serving(place) { container in
+            let database = container.privateDatabase(for: "local")
+            let share = Share(recordZoneID: RecordZone.ID(zoneName: "files"))
+            let made = try await database.modifyRecords(saving: [share.record])
+            let saved = Share(try #require(try made.saveResults[share.recordID]?.get()))
+            // Those who join by the link come back with it.
+            var open = try #require(saved)
+            open.publicPermission = .readOnly
+            _ = try await database.modifyRecords(saving: [open.record])
+            try await container.acceptShare(try #require(open.shortGUID), as: "bob")
+            try await container.mark("before")
+            _ = try await Self.results("backup @/store -o @/shared.archive", in: place)
+            for line in [
+                "restore @/shared.archive @/store --zone files",
+                "revert @/store --zone files --at mark:before",
+            ] {
+                try await database.deleteRecord(withID: share.recordID)
+                let without = try await Self.results(line, in: place)
+                #expect(!without.contains("share"), "\(without)")
+                let done = try await Self.results("\(line) --with-access", in: place)
+                #expect(
+                    done.contains(
+                        "share  files  cloudkit.zoneshare  local  anyone with the link, bob\n"),
+                    "\(done)")
+                let zones = try await container.sharedDatabase(for: "bob").allRecordZones()
+                #expect(zones.map(\.zoneID.zoneName) == ["files"])
+            }
+        }
+    }
+
     @Test func `one field of a record comes back while a service goes on`() async throws {
         let place = try Place()
         try await place.importTree()

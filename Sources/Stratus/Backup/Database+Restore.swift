@@ -15,7 +15,7 @@ public enum RestoreMode: String, CaseIterable, Hashable, Sendable {
 }
 
 /// What a restore of records does or, where it was only to say so, would do.
-public struct RestoredRecords: Hashable, Sendable {
+public struct RestoredRecords: Equatable, Sendable {
     /// The names of those that come back, in no order.
     public var added: [String] = []
     /// Of those that are there and become what they were.
@@ -31,11 +31,17 @@ public struct RestoredRecords: Hashable, Sendable {
     /// Whether the zone was not there and has come back with its history: change tags, dates, users,
     /// deletions and tokens.
     public var keepsHistory = false
+    /// What is shared again.
+    public var access: [RestoredAccess] = []
+    /// Why shares were not made again, by their records; the records of the zone are there.
+    public var sharingFailures: [Record.ID: StoreError] = [:]
 
     package init() {}
 
     /// Whether nothing has to be changed.
-    public var isEmpty: Bool { added.isEmpty && replaced.isEmpty && deleted.isEmpty }
+    public var isEmpty: Bool {
+        added.isEmpty && replaced.isEmpty && deleted.isEmpty && access.isEmpty
+    }
 
     /// Adds what was done in another commit, after this one.
     fileprivate mutating func add(_ later: RestoredRecords) {
@@ -59,8 +65,14 @@ extension Database {
     /// A zone that is not there comes back with its history: change tags, dates and users are what
     /// they were, and tokens of the zone are good that were handed out up to the state it is taken
     /// from, in the other store, too. That holds for all of the zone, under its name, in the database
-    /// of the same user. Users are those whom the host calls by the same names. Shares are not brought
-    /// back: their records count as deleted.
+    /// of the same user. Users are those whom the host calls by the same names. Shares count as deleted.
+    ///
+    /// With `keepingAccess` the call then saves each share again whose root, or whose whole zone, is
+    /// meant and of which nothing is shared now, with a link of this store, and one after the other
+    /// accepts it for those who had accepted. So records below the root are shared, too, that were not
+    /// there then. Where a user's name was never known to the other store, the user is invited. What was
+    /// done when the call ends amid this stays: the next call leaves that share as it is, and makes
+    /// those that are missing.
     ///
     /// - Parameters:
     ///   - zoneID: the zone in `source`.
@@ -76,6 +88,8 @@ extension Database {
     ///     has no more; with `keep` no other changes in a record that was changed since; with `replace`
     ///     all those become what they were that it had; with `mirror` those go that it did not have.
     ///   - dryRun: only says what would be done.
+    ///   - keepingAccess: whether shares come back, too: with title, permissions and participants;
+    ///     ``RestoredRecords/access`` lists them.
     ///   - progress: as of a save of the records.
     ///   - reading: is told how many records of `source` were read.
     ///   - proving: at last, how many records were read to be compared, where a whole zone was brought
@@ -84,12 +98,12 @@ extension Database {
     ///   it has no record of one of the names or, with `fields`, the zone has none, or the record had
     ///   and has no such field, `serverRecordChanged` where others change the records time and again,
     ///   `invalidArguments` where a record has another type by now, or there are `fields` and no
-    ///   `names`, and whatever a save of the records says.
+    ///   `names`, or `keepingAccess` with `fields` or for others than private databases, and whatever a save of the records says.
     @discardableResult
     public nonisolated(nonsending) func restore(
         _ zoneID: RecordZone.ID, from source: DatabaseSnapshot, to target: RecordZone.ID? = nil,
         records names: [String]? = nil, fields: [String]? = nil, mode: RestoreMode = .replace,
-        dryRun: Bool = false, progress: UploadProgress? = nil,
+        dryRun: Bool = false, keepingAccess: Bool = false, progress: UploadProgress? = nil,
         reading: @escaping Container.RecordProgress = { _, _ in },
         proving: @escaping Container.RecordProgress = { _, _ in }
     ) async throws(StoreError) -> RestoredRecords {
@@ -97,19 +111,37 @@ extension Database {
             throw StoreError(
                 .invalidArguments, "expected the names of records, found only those of fields")
         }
+        if fields != nil, keepingAccess {
+            throw StoreError(
+                .invalidArguments, "a share comes back with its root, not with fields of it")
+        }
+        if keepingAccess {
+            guard case .private = scope, case .private = source.scope else {
+                throw StoreError(
+                    .invalidArguments, "only zones of private databases come back with their shares"
+                )
+            }
+        }
         let target = target ?? RecordZone.ID(zoneName: zoneID.zoneName)
-        return try await bring(
-            RestoreOrder(
-                zone: target, mode: mode,
-                source: RestoreOrder.Source(
-                    snapshot: source, zone: zoneID, names: names, fields: fields, reading: reading,
-                    proving: proving)),
-            dryRun: dryRun, progress)
+        var order = RestoreOrder(
+            zone: target, mode: mode,
+            source: RestoreOrder.Source(
+                snapshot: source, zone: zoneID, names: names, fields: fields, reading: reading,
+                proving: proving))
+        var done = try await bring(&order, dryRun: dryRun, progress)
+        if keepingAccess {
+            let shares = try source.shares(of: zoneID, for: container).filter {
+                order.brings(back: $0)
+            }
+            (done.access, done.sharingFailures) = try await share(
+                again: shares, in: target, dryRun: dryRun)
+        }
+        return done
     }
 
     /// Gives records of a zone the fields and the parents that `records` have, in one commit: as of
-    /// ``restore(_:from:to:records:fields:mode:dryRun:progress:reading:proving:)``, with records from
-    /// anywhere.
+    /// ``restore(_:from:to:records:fields:mode:dryRun:keepingAccess:progress:reading:proving:)``, with
+    /// records from anywhere.
     ///
     /// - Parameters:
     ///   - records: as they are to be, each with all its fields. Where they have assets, these are of
@@ -123,16 +155,14 @@ extension Database {
         _ records: [Record], deleting deleted: [String] = [], in zoneID: RecordZone.ID,
         mode: RestoreMode = .replace, dryRun: Bool = false, progress: UploadProgress? = nil
     ) async throws(StoreError) -> RestoredRecords {
-        try await bring(
-            RestoreOrder(
-                wanted: records.filter { !$0.isShare }, deleted: deleted, zone: zoneID, mode: mode),
-            dryRun: dryRun, progress)
+        var order = RestoreOrder(
+            wanted: records.filter { !$0.isShare }, deleted: deleted, zone: zoneID, mode: mode)
+        return try await bring(&order, dryRun: dryRun, progress)
     }
 
     private nonisolated(nonsending) func bring(
-        _ order: RestoreOrder, dryRun: Bool, _ progress: UploadProgress?
+        _ order: inout RestoreOrder, dryRun: Bool, _ progress: UploadProgress?
     ) async throws(StoreError) -> RestoredRecords {
-        var order = order
         var done = RestoredRecords()
         var tries = 0
         while true {
@@ -316,6 +346,12 @@ private struct RestoreOrder {
 
     /// Whether not only some records are meant.
     var isOfWholeZone: Bool { source?.names == nil }
+
+    /// Whether the root of a share, or the whole zone, is meant.
+    func brings(back share: PastShare) -> Bool {
+        guard !isOfWholeZone else { return true }
+        return wanted?.contains { $0.recordID.recordName == share.root } ?? false
+    }
 
     /// The records, and the history of the zone if that is meant and there is one for `database`.
     mutating func records(

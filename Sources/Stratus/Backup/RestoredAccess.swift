@@ -2,7 +2,7 @@ internal import StratusEngine
 internal import StratusIndex
 internal import StratusJournal
 
-/// What someone may do in a restored store, beside the owners of its zones, since it was so in the
+/// What someone may do in a restored store or zone, beside the owners of zones, since it was so in the
 /// original. Users have the names that the host gave them first, or their user record names where
 /// these are not known.
 public struct RestoredAccess: Hashable, Sendable {
@@ -16,6 +16,12 @@ public struct RestoredAccess: Hashable, Sendable {
     public var participants: [String] = []
     /// In alphabetical order.
     public var roles: [String] = []
+
+    package init(user: String, share: Record.ID? = nil, roles: [String] = []) {
+        self.user = user
+        self.share = share
+        self.roles = roles
+    }
 }
 
 extension Container {

@@ -171,7 +171,7 @@ extension StoreReading {
 }
 
 /// The users of another store, or of this one, as users of a store of an identity.
-private struct PastUsers {
+struct PastUsers {
     private let reading: StoreReading
     private let identity: StoreIdentity
     private var known: [UserID: ZoneHistory.User] = [:]
@@ -195,6 +195,11 @@ private struct PastUsers {
             id: isSame ? id : UserID(name, seed: identity.userSeed), name: name)
         known[id] = user
         return user
+    }
+
+    /// Whether it is certain that the host calls the user here as it did there.
+    func isSure(_ user: ZoneHistory.User) -> Bool {
+        !user.name.isEmpty || reading.identity.userSeed == identity.userSeed
     }
 
     mutating func item(

@@ -111,7 +111,8 @@ extension StoreReading {
             participantPermission: shown?.permission ?? content.publicPermission)
     }
 
-    private func record(
+    /// The record of that name, where it is there.
+    func record(
         named name: String, in zone: ZonePlace, as zoneID: RecordZone.ID
     ) throws(EngineError) -> Record? {
         let value = try value(.record(zone.number, hash(name)))

@@ -64,10 +64,13 @@ public struct Share: Sendable {
     public init(rootRecord: Record, shareID: Record.ID? = nil) {
         let id =
             shareID
-            ?? Record.ID(
-                recordName: "Share-" + UUID().uuidString, zoneID: rootRecord.recordID.zoneID)
+            ?? Self.newRecordID(in: rootRecord.recordID.zoneID)
         content = Record(recordType: Record.shareType, recordID: id)
         edit = ShareEdit(creation: .root(rootRecord.recordID, isTouched: false))
+    }
+
+    static func newRecordID(in zoneID: RecordZone.ID) -> Record.ID {
+        Record.ID(recordName: "Share-" + UUID().uuidString, zoneID: zoneID)
     }
 
     /// A new share of a whole zone.

@@ -4,7 +4,7 @@ internal import Stratus
 // tool.
 
 enum RestoreOrderKey: String {
-    case archive, at, zoneID, toZone, toUser, records, fields, mode, dryRun
+    case archive, at, zoneID, toZone, toUser, records, fields, mode, dryRun, withAccess
 }
 
 /// What both are asked.
@@ -16,6 +16,7 @@ private struct RestoreOrder: Sendable {
     let fields: [String]?
     let mode: RestoreMode?
     let isDryRun: Bool
+    let keepsAccess: Bool
 
     init(_ keys: JSONKeys<RestoreOrderKey>) throws(Mismatch) {
         at = try keys.optional(.at)
@@ -25,6 +26,7 @@ private struct RestoreOrder: Sendable {
         fields = try keys.optional(.fields)
         mode = try keys.optional(.mode)
         isDryRun = try keys.optional(.dryRun) ?? false
+        keepsAccess = try keys.optional(.withAccess) ?? false
     }
 
     /// Brings records of `source` to `database`.
@@ -39,7 +41,7 @@ private struct RestoreOrder: Sendable {
             }
         return try await database.restore(
             zone, from: held, to: target, records: names, fields: fields, mode: mode ?? usual,
-            dryRun: isDryRun
+            dryRun: isDryRun, keepingAccess: keepsAccess
         ).json
     }
 }

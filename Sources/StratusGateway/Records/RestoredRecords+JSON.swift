@@ -1,7 +1,9 @@
 package import Stratus
 
 extension RestoredRecords: JSONBody {
-    enum Key: String { case added, replaced, deleted, kept, unchanged, proved, history }
+    enum Key: String {
+        case added, replaced, deleted, kept, unchanged, proved, history, access, failures
+    }
 
     init(_ keys: JSONKeys<Key>) throws(Mismatch) {
         self.init()
@@ -12,6 +14,10 @@ extension RestoredRecords: JSONBody {
         unchangedCount = try keys.required(.unchanged)
         isProved = try keys.required(.proved)
         keepsHistory = try keys.required(.history)
+        access = try keys.required(.access)
+        for failure in try keys.required(.failures, as: [SharingFailure].self) {
+            sharingFailures[failure.share] = StoreError(failure.code, failure.reason)
+        }
     }
 
     /// For answers and output: the names of records in their order.
@@ -20,8 +26,15 @@ extension RestoredRecords: JSONBody {
             "added": .strings(added.sorted()), "replaced": .strings(replaced.sorted()),
             "deleted": .strings(deleted.sorted()), "kept": .strings(kept.sorted()),
             "unchanged": .integer(unchangedCount), "proved": .boolean(isProved),
-            "history": .boolean(keepsHistory),
+            "history": .boolean(keepsHistory), "access": .array(access.map { .object($0.json) }),
+            "failures": .array(failures.map { .object($0.json) }),
         ]
+    }
+
+    private var failures: [SharingFailure] {
+        sharingFailures.map { SharingFailure($0, $1) }.sorted {
+            $0.share.recordName < $1.share.recordName
+        }
     }
 
     /// What an answer to `store/restore` or `store/revert` says.
@@ -33,6 +46,63 @@ extension RestoredRecords: JSONBody {
         } catch {
             throw StoreError(error)
         }
+    }
+}
+
+/// Why a share was not made again.
+private struct SharingFailure: JSONBody {
+    enum Key: String { case zone, share, code, reason }
+
+    let share: Record.ID
+    let code: StoreError.Code
+    let reason: String
+
+    init(_ share: Record.ID, _ error: StoreError) {
+        self.share = share
+        // Of a batch the reason is that of the share.
+        let own = error.partialErrors[.record(share)] ?? error
+        (code, reason) = (own.code, own.reason)
+    }
+
+    init(_ keys: JSONKeys<Key>) throws(Mismatch) {
+        share = Record.ID(
+            recordName: try keys.required(.share),
+            zoneID: RecordZone.ID(zoneName: try keys.required(.zone)))
+        code = StoreError.Code(rawValue: try keys.required(.code))
+        reason = try keys.required(.reason)
+    }
+
+    var json: JSONObject {
+        [
+            "zone": .string(share.zoneID.zoneName), "share": .string(share.recordName),
+            "code": .integer(code.rawValue), "reason": .string(reason),
+        ]
+    }
+}
+
+extension RestoredAccess: JSONBody {
+    enum Key: String { case user, zone, share, publicPermission, participants, roles }
+
+    init(_ keys: JSONKeys<Key>) throws(Mismatch) {
+        self.init(user: try keys.required(.user))
+        roles = try keys.optional(.roles) ?? []
+        guard let name = try keys.optional(.share, as: String.self) else { return }
+        share = Record.ID(
+            recordName: name, zoneID: RecordZone.ID(zoneName: try keys.required(.zone)))
+        publicPermission =
+            try keys.required(.publicPermission, as: PermissionWord.self).permission
+        participants = try keys.required(.participants)
+    }
+
+    /// For answers and output.
+    package var json: JSONObject {
+        guard let share else { return ["user": .string(user), "roles": .strings(roles)] }
+        return [
+            "user": .string(user), "zone": .string(share.zoneID.zoneName),
+            "share": .string(share.recordName),
+            "publicPermission": .string(PermissionWord(publicPermission).rawValue),
+            "participants": .strings(participants),
+        ]
     }
 }
 

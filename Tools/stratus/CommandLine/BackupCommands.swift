@@ -131,8 +131,12 @@ extension Command {
             was changed since; replace makes all of it what it was (the default); mirror also \
             deletes what was not there. A zone that is not in STORE comes back with its change \
             tags, dates, users and deletions, so that clients of the original go on in it; not \
-            with --as-zone or --to-user another one. --dry-run says what would be done. A service \
-            that has STORE open does it, if its gateway listens.
+            with --as-zone or --to-user another one. What was shared comes back as its owner's alone, \
+            unless --with-access shares it again: each share of a record that is meant, or of the \
+            zone, unless something of it is shared now; with its participants and a link of STORE. \
+            Newer records below it are shared, too. \
+            --dry-run says what would be done. A service that has STORE open does it, if its gateway \
+            listens.
 
             With --fields only those fields of the records come back, such as an asset, and nothing \
             below the records; everything else of them stays as it is. --mode then says what \
@@ -145,7 +149,9 @@ extension Command {
         options: [
             .at,
             Option("clone", "make another store with the same content"),
-            Option("with-access", "with --clone, also what is shared, and roles"),
+            Option(
+                "with-access",
+                "with --clone, also what is shared, and roles; with --zone, its shares"),
             Option("rehearse", "make the store, prove it, tell the time and delete it"),
             .zone("bring this zone back into a store that exists"),
             Option(
@@ -184,7 +190,8 @@ extension Command {
             Makes a zone, or some of its records with all below them, what they were at an earlier \
             moment of the same store, in one commit. What of the past there is depends on marks \
             and retention: 'stratus mark' and 'stratus retention'. --mode and --fields are those of \
-            'stratus restore', but mirror is the default: what was not there goes. Nothing is \
+            'stratus restore', but mirror is the default: what was not there goes. --with-access \
+            also shares again what was shared and is not now. Nothing is \
             lost: what is replaced can be brought back the same way, as long as it is kept. A \
             service that has STORE open does it, if its gateway listens.
             """,
@@ -196,6 +203,7 @@ extension Command {
                 "record", taking: .init("NAME"), "only this record and all below it",
                 isRepeatable: true),
             .fields,
+            Option("with-access", "also shares that have ended since"),
             .mode, .dryRun,
         ],
         examples: [

@@ -418,11 +418,6 @@ enum Restore {
         _ archive: Archive, _ invocation: Invocation, _ output: Output
     ) async throws -> ExitCode {
         if invocation.has("clone") { throw ToolError.usage("restore", "--clone makes a store") }
-        if invocation.has("with-access") {
-            throw ToolError.usage(
-                "restore",
-                "a zone comes back without its shares: --with-access goes with --clone alone")
-        }
         if invocation.has("rehearse") {
             throw ToolError.usage("restore", "with --zone, --dry-run says what would be done")
         }
@@ -457,6 +452,7 @@ enum Restore {
         body.append("at", textOf: try invocation.value("at").map { try invocation.pointText($0) })
         body.append("mode", textOf: invocation.value("mode"))
         body.append("dryRun", .boolean(invocation.has("dry-run")))
+        body.append("withAccess", .boolean(invocation.has("with-access")))
         return body
     }
 
@@ -476,8 +472,8 @@ enum Restore {
             to: invocation.value("as-zone").map { RecordZone.ID(zoneName: $0) },
             records: names.isEmpty ? nil : names, fields: invocation.restoredFields,
             mode: invocation.value("mode").flatMap(RestoreMode.init(rawValue:)) ?? usual,
-            dryRun: invocation.has("dry-run"), reading: progress.count,
-            proving: progress.proving)
+            dryRun: invocation.has("dry-run"), keepingAccess: invocation.has("with-access"),
+            reading: progress.count, proving: progress.proving)
     }
 
     private static func write(
@@ -495,6 +491,12 @@ enum Restore {
                     text: "\(sign)  \(Output.escaped(name))")
             }
         }
+        try done.access.write(to: output)
+        for (share, error) in done.sharingFailures {
+            output.warning(
+                "unshared",
+                "the share \(Output.escaped(share.recordName)) was not made again: \(error.reason)")
+        }
         let would = isDryRun ? "would be " : ""
         try output.summary(
             [
@@ -502,14 +504,17 @@ enum Restore {
                 "replaced": .integer(done.replaced.count),
                 "deleted": .integer(done.deleted.count), "kept": .integer(done.kept.count),
                 "unchanged": .integer(done.unchangedCount), "proved": .boolean(done.isProved),
-                "history": .boolean(done.keepsHistory),
+                "history": .boolean(done.keepsHistory), "shares": .integer(done.access.count),
+                "failures": .integer(done.sharingFailures.count),
             ],
             text: "\(Quantities.count(done.added.count, "record")) \(would)brought back, "
                 + "\(done.replaced.count) replaced, \(done.deleted.count) deleted; "
                 + "\(done.kept.count) kept, \(done.unchangedCount) are what they were"
                 + (done.isProved ? "; proved by the content hash" : "")
-                + (done.keepsHistory ? "; change tags and tokens stay good" : ""))
-        return .ok
+                + (done.keepsHistory ? "; change tags and tokens stay good" : "")
+                + (done.access.isEmpty
+                    ? "" : "; \(Quantities.count(done.access.count, "share")) \(would)made again"))
+        return done.sharingFailures.isEmpty ? .ok : .partial
     }
 }
 
@@ -545,6 +550,9 @@ extension Invocation {
             guard fields == nil || has("record") else {
                 throw .usage("fields", "--fields goes with --record: name the record, too")
             }
+            guard fields == nil || !has("with-access") else {
+                throw .usage("fields", "--with-access brings shares back, which no field has")
+            }
             return fields
         }
     }
@@ -562,11 +570,12 @@ extension Archive {
 }
 
 extension Invocation {
-    /// Whether --with-access is given, which only a clone takes.
+    /// Whether --with-access is given, which of whole stores only a clone takes.
     fileprivate func keepsAccess(_ command: String) throws -> Bool {
         guard has("with-access") else { return false }
         guard has("clone") else {
-            throw ToolError.usage(command, "--with-access goes with --clone alone")
+            let options = command == "copy" ? "--clone" : "--clone, or with --zone"
+            throw ToolError.usage(command, "--with-access goes with \(options)")
         }
         return true
     }
