@@ -41,7 +41,7 @@ package struct StoreVerification: Sendable {
 
     /// What caches and memtables may take, in bytes: with the blocks that are read and what merges hold,
     /// a verification stays below 64 MiB. What of the index does not fit lies in a file without a name.
-    package static let memoryLimit = 32 << 20
+    package static let memoryLimit = 28 << 20
 
     /// Where that file lies: TMPDIR or, where that is not set, `/var/tmp`, since `/tmp` is often
     /// memory.

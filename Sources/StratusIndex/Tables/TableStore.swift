@@ -36,7 +36,7 @@ extension Reading {
     /// Of a run that is read once from end to end: a block and the directory.
     private static let bytesPerRun = 128 << 10
     /// Many runs are short ones, with short directories.
-    private static let mostBytes = 8 << 20
+    private static let mostBytes = 4 << 20
 
     /// For going once through all of some runs: with a cache of its own, since their blocks would drive
     /// others out of that of the store.
