@@ -299,6 +299,7 @@ import Testing
         let files = FileManager.default
         let before = Set(try files.subpathsOfDirectory(atPath: place.path))
         let folder = place.path + "/hostile"
+        var greatest = 0
         for hostile in cases {
             try files.createDirectory(atPath: folder, withIntermediateDirectories: false)
             for (number, bytes) in hostile.archives.enumerated() {
@@ -315,6 +316,7 @@ import Testing
             for measured in [verified, restored, shown] {
                 #expect(measured.memory < Self.memoryLimit, "\(hostile.name): \(measured)")
                 #expect(measured.seconds < Self.secondsLimit, "\(hostile.name)")
+                greatest = max(greatest, measured.memory)
             }
             #expect(
                 try files.contentsOfDirectory(atPath: folder).count == hostile.archives.count,
@@ -322,6 +324,7 @@ import Testing
             try files.removeItem(atPath: folder)
         }
         #expect(Set(try files.subpathsOfDirectory(atPath: place.path)) == before)
+        #expect(greatest > 1 << 20, "memory is seen")
         #expect(!files.fileExists(atPath: "/escaped"))
     }
 }

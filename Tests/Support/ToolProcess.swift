@@ -181,7 +181,9 @@ package final class ToolProcess: Sendable {
 
     /// What the process takes now besides pages of files, in bytes.
     private var anonymousMemory: Int? {
+        // Until it has this name it may still have the memory of the process that started it.
         guard let text = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8),
+            text.hasPrefix("Name:\tstratus\n"),
             let line = text.split(separator: "\n").first(where: { $0.hasPrefix("RssAnon:") }),
             let number = line.split(whereSeparator: { !$0.isNumber }).first.flatMap({ Int($0) })
         else { return nil }
