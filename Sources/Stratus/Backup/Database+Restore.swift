@@ -111,11 +111,11 @@ extension Database {
             throw StoreError(
                 .invalidArguments, "expected the names of records, found only those of fields")
         }
-        if fields != nil, keepingAccess {
-            throw StoreError(
-                .invalidArguments, "a share comes back with its root, not with fields of it")
-        }
         if keepingAccess {
+            guard fields == nil else {
+                throw StoreError(
+                    .invalidArguments, "a share comes back with its root, not with fields of it")
+            }
             guard case .private = scope, case .private = source.scope else {
                 throw StoreError(
                     .invalidArguments, "only zones of private databases come back with their shares"

@@ -45,21 +45,6 @@ extension DatabaseSnapshot {
 }
 
 extension StoreReading {
-    /// The shares of a zone that have not ended, also those that nobody sees yet.
-    fileprivate func shares(of zone: ZonePlace) throws(EngineError) -> [SharePlace] {
-        var numbers: Set<UInt32> = []
-        try scan(IndexKey.shareRoots(zone.number)) { _, value in
-            // The row of the zone itself names its last share once more.
-            numbers.insert(UInt32(truncatingIfNeeded: value.first))
-            return true
-        }
-        var shares: [SharePlace] = []
-        for number in numbers.sorted() {
-            if let share = try share(number), share.hasMembers { shares.append(share) }
-        }
-        return shares
-    }
-
     /// Nil where the record of the share is gone.
     fileprivate func pastShare(
         _ place: SharePlace, of zone: ZonePlace, _ zoneID: RecordZone.ID, _ users: inout PastUsers
@@ -85,38 +70,62 @@ extension StoreReading {
             publicPermission: Share.Permission(rawValue: Int(entry.permission)) ?? .none,
             participants: participants)
     }
+}
 
-    /// Whether nothing of a zone is shared that a share of the record `root`, or of all of it where that
-    /// is nil, would have in it or lie in.
-    fileprivate func canShare(_ root: String?, of zone: ZonePlace) throws(EngineError) -> Bool {
-        let shares = try shares(of: zone)
-        guard let root else { return shares.isEmpty }
-        if shares.contains(where: \.isZoneWide) { return false }
-        var roots: Set<String> = []
-        for share in shares { roots.insert(try shareEntry(share).rootName) }
-        if try path(from: root, in: zone).contains(where: roots.contains) { return false }
-        for other in roots where try path(from: other, in: zone).contains(root) { return false }
+/// What of a zone is shared, so that the same is not shared twice.
+private struct SharedParts {
+    private let zone: ZonePlace?
+    private let zoneID: RecordZone.ID
+    private let reading: StoreReading
+    private var hasWhole = false
+    private var roots: Set<String> = []
+    /// The roots, and all records above them.
+    private var above: Set<String> = []
+
+    /// - Parameter zone: nil: the zone is still to be made.
+    init(
+        of zone: ZonePlace?, _ zoneID: RecordZone.ID, _ reading: StoreReading
+    ) throws(EngineError) {
+        self.zone = zone
+        self.zoneID = zoneID
+        self.reading = reading
+        guard let zone else { return }
+        for share in try reading.shares(of: zone) {
+            if share.isZoneWide {
+                hasWhole = true
+            } else {
+                note(try path(from: reading.shareEntry(share).rootName))
+            }
+        }
+    }
+
+    /// Adds a share of the record `root`, or of the whole zone where that is nil; returns false, and adds
+    /// none, where that or something above or below it is shared.
+    mutating func add(_ root: String?) throws(EngineError) -> Bool {
+        if hasWhole { return false }
+        guard let root else {
+            hasWhole = roots.isEmpty
+            return hasWhole
+        }
+        if above.contains(root) { return false }
+        let path = try path(from: root)
+        if path.contains(where: roots.contains) { return false }
+        note(path)
         return true
     }
 
-    /// The names of a record and of those above it.
-    private func path(from name: String, in zone: ZonePlace) throws(EngineError) -> [String] {
-        var path: [String] = []
-        var next: String? = name
-        while let name = next, !path.contains(name) {
-            path.append(name)
-            next = nil
-            guard let value = try value(.record(zone.number, hash(name))),
-                !EntryLocation(value).isDeleted
-            else { break }
-            let entry = try entry(EntryLocation(value))
-            let head = try entry.recordHead().head
-            do throws(FormatError) {
-                next = try head.parent(in: entry.bytes.span)
-            } catch {
-                throw .damaged(entry)
-            }
-        }
+    private mutating func note(_ path: [String]) {
+        roots.insert(path[0])
+        above.formUnion(path)
+    }
+
+    /// The name of a record, and then of those above it.
+    private func path(from name: String) throws(EngineError) -> [String] {
+        var path = [name]
+        guard let zone else { return path }
+        while let record = try reading.record(named: path[path.count - 1], in: zone, as: zoneID),
+            let parent = record.parent?.recordID.recordName, !path.contains(parent)
+        { path.append(parent) }
         return path
     }
 }
@@ -131,53 +140,56 @@ extension Database {
     ) async throws(StoreError) -> (made: [RestoredAccess], failures: [Record.ID: StoreError]) {
         var made: [RestoredAccess] = []
         var failures: [Record.ID: StoreError] = [:]
-        for past in shares {
-            guard let planned = try await plan(past, in: zoneID) else { continue }
+        for (share, id) in try await plan(shares, in: zoneID) {
             do throws(StoreError) {
-                let joined = dryRun ? nil : try await share(again: planned.share, as: planned.id)
-                made.append(
-                    RestoredAccess(planned.share, joined: joined, of: userName, as: planned.id))
+                let joined = dryRun ? nil : try await self.share(again: share, as: id)
+                made.append(RestoredAccess(share, joined: joined, of: userName, as: id))
             } catch {
                 guard error.code != .operationCancelled else { throw error }
-                failures[planned.id] = error
+                failures[id] = error
             }
         }
         return (made, failures)
     }
 
-    /// A share as it is made here, with the name of its record; nil where it is not.
+    /// The shares that are made, as they are made here, and the names of their records.
     private nonisolated(nonsending) func plan(
-        _ past: PastShare, in zoneID: RecordZone.ID
-    ) async throws(StoreError) -> (share: PastShare, id: Record.ID)? {
+        _ shares: [PastShare], in zoneID: RecordZone.ID
+    ) async throws(StoreError) -> [(PastShare, Record.ID)] {
         try await read { view throws(EngineError) in
             let reading = try view.reading
             var zone: ZonePlace?
             if let number = try reading.livingZone(zoneID, in: view.scope) {
                 zone = try reading.zone(number)
             }
-            if let zone, try !reading.canShare(past.root, of: zone) { return nil }
-            var share = past
-            share.participants = []
-            for var participant in past.participants {
-                if participant.user == nil, let (kind, text) = participant.address?.stored,
-                    let number = try reading.user(withAddress: kind, text),
-                    let id = try reading.user(number)
-                {
-                    participant.user = ZoneHistory.User(id: id, name: "")
+            var shared = try SharedParts(of: zone, zoneID, reading)
+            var plans: [(PastShare, Record.ID)] = []
+            for past in shares {
+                guard try shared.add(past.root) else { continue }
+                var share = past
+                share.participants = []
+                for var participant in past.participants {
+                    if participant.user == nil, let (kind, text) = participant.address?.stored,
+                        let number = try reading.user(withAddress: kind, text),
+                        let id = try reading.user(number)
+                    {
+                        participant.user = ZoneHistory.User(id: id, name: "")
+                    }
+                    let isOwner = participant.user.map { view.scope == .private(owner: $0.id) }
+                    if isOwner != true { share.participants.append(participant) }
                 }
-                let isOwner = participant.user.map { view.scope == .private(owner: $0.id) }
-                if isOwner != true { share.participants.append(participant) }
+                // Another record may have that name by now.
+                var name = past.record.recordID.recordName
+                while past.root != nil, let zone,
+                    try reading.record(named: name, in: zone, as: zoneID) != nil
+                { name += "-2" }
+                plans.append((share, Record.ID(recordName: name, zoneID: zoneID)))
             }
-            // Another record may have that name by now.
-            var name = past.record.recordID.recordName
-            while past.root != nil, let zone,
-                try reading.record(named: name, in: zone, as: zoneID) != nil
-            { name += "-2" }
-            return (share, Record.ID(recordName: name, zoneID: zoneID))
+            return plans
         }
     }
 
-    /// Returns who had joined it and has joined it again.
+    /// Returns the participants who have accepted it again.
     private nonisolated(nonsending) func share(
         again past: PastShare, as id: Record.ID
     ) async throws(StoreError) -> [PastShare.Participant] {
@@ -186,7 +198,7 @@ extension Database {
         share.record = past.record.copied(over: share.record)
         let invited = past.participants.filter { $0.role != .publicUser }
         share.setParticipants(invited.map { Share.Participant($0) })
-        // A share that anyone may join takes nobody who is invited: then it becomes so afterwards.
+        // A public share takes no invitations: it becomes public once the invited have accepted.
         if invited.isEmpty { share.publicPermission = past.publicPermission }
         share = try await saved(share)
         var joined = try await accept(share, invited)
@@ -215,12 +227,9 @@ extension Database {
         var joined: [PastShare.Participant] = []
         for participant in participants where participant.hasAccepted {
             guard let user = participant.user else { continue }
-            let acceptance = ShareAcceptance(
-                link: link, caller: user.id, userName: user.name,
-                participantLimit: container.limits?.profile.participantsPerShare)
             let hasAccepted = try await container.answer { () async throws(EngineError) in
                 do throws(EngineError) {
-                    _ = try await container.engine().commit(acceptance)
+                    try await container.accept(link, as: user.id, named: user.name)
                     return true
                 } catch .other(is StoreError) {
                     return false
@@ -236,7 +245,7 @@ extension Share.Participant {
     fileprivate init(_ past: PastShare.Participant) {
         var identity = UserIdentity()
         identity.userRecordID = past.user.map { Record.ID(recordName: $0.id.recordName) }
-        // By what the owner finds again who has not accepted.
+        // The owner sees a participant who has not accepted by this alone.
         identity.lookupInfo =
             past.address ?? identity.userRecordID.map { UserIdentity.LookupInfo(userRecordID: $0) }
         self.init(identity, role: past.role, permission: past.permission)
@@ -244,13 +253,14 @@ extension Share.Participant {
 }
 
 extension RestoredAccess {
-    /// - Parameter joined: who has joined it again; nil: whoever had joined will.
+    /// - Parameter joined: the participants who have accepted again; nil: a dry run, in which all that had
+    ///   accepted count.
     fileprivate init(
         _ past: PastShare, joined: [PastShare.Participant]?, of owner: String, as id: Record.ID
     ) {
         self.init(user: owner, share: id)
         publicPermission = past.publicPermission
-        // A share that anyone may join keeps nobody who has not.
+        // A share that becomes public drops participants who have not accepted.
         let present =
             publicPermission == .none
             ? past.participants : joined ?? past.participants.filter(\.hasAccepted)

@@ -48,12 +48,19 @@ extension Container {
         try await answer { () async throws(EngineError) in
             try checkSharing(user)
             guard let link = Hash128(hexDigits: shortGUID) else { throw .refused(.noSuchLink) }
-            _ = try await engine().commit(
-                ShareAcceptance(
-                    link: link, caller: userID(user), userName: user,
-                    participantLimit: limits?.profile.participantsPerShare))
+            try await accept(link, as: userID(user), named: user)
         }
         return try await shareMetadata(for: shortGUID, as: user)
+    }
+
+    /// Accepts a share for a user whom the host calls by that name.
+    nonisolated(nonsending) func accept(
+        _ link: Hash128, as user: UserID, named name: String
+    ) async throws(EngineError) {
+        _ = try await engine().commit(
+            ShareAcceptance(
+                link: link, caller: user, userName: name,
+                participantLimit: limits?.profile.participantsPerShare))
     }
 
     private func checkSharing(_ user: String) throws(EngineError) {

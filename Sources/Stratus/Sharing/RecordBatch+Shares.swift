@@ -203,20 +203,10 @@ extension RecordBatch {
     private func checkThatNothingIsShared(
         in zone: ZonePlace, _ reading: StoreReading, _ draft: inout Draft
     ) throws(EngineError) {
-        let range = IndexKey.shareRoots(zone.number)
-        draft.readRanges.append(range)
-        var isShared = false
-        try reading.scan(range) { key, value throws(EngineError) in
-            // The row of the zone itself names its last share once more.
-            guard key.count > KeySpace.shareRoots.key().count else { return true }
-            let number = UInt32(truncatingIfNeeded: value.first)
-            guard let share = try reading.share(number), share.hasMembers, !share.isZoneWide
-            else { return true }
+        draft.readRanges.append(IndexKey.shareRoots(zone.number))
+        for share in try reading.shares(of: zone) where !share.isZoneWide {
             let entry = try reading.shareEntry(share)
-            isShared = !deletes(entry.recordName) && !deletes(entry.rootName)
-            return !isShared
-        }
-        if isShared {
+            if deletes(entry.recordName) || deletes(entry.rootName) { continue }
             throw .refused(.invalidArguments, "hierarchies of the zone are shared already")
         }
     }

@@ -64,13 +64,10 @@ public struct Share: Sendable {
     public init(rootRecord: Record, shareID: Record.ID? = nil) {
         let id =
             shareID
-            ?? Self.newRecordID(in: rootRecord.recordID.zoneID)
+            ?? Record.ID(
+                recordName: "Share-" + UUID().uuidString, zoneID: rootRecord.recordID.zoneID)
         content = Record(recordType: Record.shareType, recordID: id)
         edit = ShareEdit(creation: .root(rootRecord.recordID, isTouched: false))
-    }
-
-    static func newRecordID(in zoneID: RecordZone.ID) -> Record.ID {
-        Record.ID(recordName: "Share-" + UUID().uuidString, zoneID: zoneID)
     }
 
     /// A new share of a whole zone.

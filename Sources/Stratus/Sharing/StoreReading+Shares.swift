@@ -26,6 +26,21 @@ extension StoreReading {
         return try share(UInt32(truncatingIfNeeded: value.first))
     }
 
+    /// The shares of a zone that have not ended, also those that still grow.
+    func shares(of zone: ZonePlace) throws(EngineError) -> [SharePlace] {
+        var numbers: Set<UInt32> = []
+        try scan(IndexKey.shareRoots(zone.number)) { _, value in
+            // The row of the zone itself names its last share once more.
+            numbers.insert(UInt32(truncatingIfNeeded: value.first))
+            return true
+        }
+        var shares: [SharePlace] = []
+        for number in numbers.sorted() {
+            if let share = try share(number), share.hasMembers { shares.append(share) }
+        }
+        return shares
+    }
+
     /// The living share whose record has that name.
     func share(ofRecord name: String, in zone: UInt32) throws(EngineError) -> SharePlace? {
         let place: SharePlace?

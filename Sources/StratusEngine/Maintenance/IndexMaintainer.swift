@@ -257,7 +257,7 @@ package final class IndexMaintainer: Sendable {
         while installFinished(&state) { begin(&state) }
     }
 
-    /// Whether somebody waits for a checkpoint that is not in force.
+    /// Whether a caller waits for a checkpoint that is not in force.
     private func isAwaited(_ state: State) -> Bool {
         let end = inForce.withLock { $0 } ?? .zero
         return state.awaited.contains { $0.end > end }

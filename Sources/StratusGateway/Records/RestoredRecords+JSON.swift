@@ -59,9 +59,7 @@ private struct SharingFailure: JSONBody {
 
     init(_ share: Record.ID, _ error: StoreError) {
         self.share = share
-        // Of a batch the reason is that of the share.
-        let own = error.partialErrors[.record(share)] ?? error
-        (code, reason) = (own.code, own.reason)
+        (code, reason) = (error.code, error.reason)
     }
 
     init(_ keys: JSONKeys<Key>) throws(Mismatch) {

@@ -53,7 +53,7 @@ struct RestoredSharesTests {
     }
 
     /// Of alice: a tree that bob has joined and may write, to which carol and dave are invited; a record
-    /// that anyone may read with the link, as frank does; one that is shared with nobody.
+    /// that anyone may read with the link, as frank does; one that is not shared.
     private func shared() async throws -> Container {
         let container = try store.open()
         try await alice(container).save(RecordZone(zoneID: Self.zone))
@@ -154,7 +154,7 @@ struct RestoredSharesTests {
         try await alice(target).save(RecordZone(zoneID: Self.zone))
         for name in ["tree", "page"] { try await save(name, in: target) }
         try await save("leaf", below: "tree", in: target)
-        // The leaf alone, and the page with nobody.
+        // The leaf alone, and the page without participants.
         try await share("leaf", as: "other", in: target) { $0.publicPermission = .readOnly }
         try await share("page", as: "mine", in: target) { _ in }
         for dryRun in [true, false] {
@@ -286,7 +286,7 @@ struct RestoredSharesTests {
         let source = try await archived(try await shared())
         let target = try store.opening("other").open()
         try await alice(target).restore(Self.zone, from: source)
-        // Where the first one ended: the first share was saved, nobody has joined it.
+        // Where the first one ended: the first share was saved, no participant has accepted it.
         let bob = try await participant("bob", .readWrite, in: target)
         try await share("tree", as: "s1", in: target) { try $0.addParticipant(bob) }
         let done = try await alice(target).restore(

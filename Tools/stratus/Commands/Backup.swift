@@ -492,7 +492,8 @@ enum Restore {
             }
         }
         try done.access.write(to: output)
-        for (share, error) in done.sharingFailures {
+        let failures = done.sharingFailures.sorted { $0.key.recordName < $1.key.recordName }
+        for (share, error) in failures {
             output.warning(
                 "unshared",
                 "the share \(Output.escaped(share.recordName)) was not made again: \(error.reason)")
@@ -505,7 +506,7 @@ enum Restore {
                 "deleted": .integer(done.deleted.count), "kept": .integer(done.kept.count),
                 "unchanged": .integer(done.unchangedCount), "proved": .boolean(done.isProved),
                 "history": .boolean(done.keepsHistory), "shares": .integer(done.access.count),
-                "failures": .integer(done.sharingFailures.count),
+                "failures": .integer(failures.count),
             ],
             text: "\(Quantities.count(done.added.count, "record")) \(would)brought back, "
                 + "\(done.replaced.count) replaced, \(done.deleted.count) deleted; "
@@ -514,7 +515,7 @@ enum Restore {
                 + (done.keepsHistory ? "; change tags and tokens stay good" : "")
                 + (done.access.isEmpty
                     ? "" : "; \(Quantities.count(done.access.count, "share")) \(would)made again"))
-        return done.sharingFailures.isEmpty ? .ok : .partial
+        return failures.isEmpty ? .ok : .partial
     }
 }
 
