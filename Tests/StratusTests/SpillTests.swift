@@ -204,4 +204,38 @@ import Testing
         let again = try store.open(creating: false)
         #expect(try await again.privateDatabase(for: "alice").contentHash() == hash)
     }
+
+    @Test func `a commit that could not be written takes back what was merged for it`()
+        async throws
+    {
+        var store = DiskStore()
+        (store.steppedByCaller, store.memoryLimit) = (true, 1 << 20)
+        store.options.segmentLength = 64 << 20
+        let container = try store.open()
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        let journal = try #require(store.disk.paths.first { $0.contains("/journal-") })
+        let fault = DiskFault(
+            .fail(.inputOutput), at: 1, of: .write, on: String(journal.dropFirst("store/".count)))
+        var tables: Set<String> = []
+        for round in 0..<12 {
+            let records = (0..<4000).map { note("r\(round)-\($0)") }
+            store.disk.resetCalls()
+            store.disk.faults = [fault]
+            let refused = try await database.modifyRecords(saving: records)
+            store.disk.faults = []
+            #expect(refused.partialFailure != nil, "round \(round)")
+            tables.formUnion(try store.indexFiles)
+            let result = try await database.modifyRecords(saving: records)
+            #expect(result.partialFailure == nil, "round \(round)")
+        }
+        let hash = try await database.contentHash()
+        #expect(hash.recordCount == 12 * 4000)
+        #expect(try !tables.isSubset(of: store.indexFiles), "runs were merged")
+        try await container.close()
+        let files = try store.indexFiles
+        let again = try store.open(creating: false)
+        #expect(try await again.privateDatabase(for: "alice").contentHash() == hash)
+        #expect(try store.indexFiles == files, "an opening has nothing to delete")
+    }
 }

@@ -23,6 +23,21 @@ package final class FileLease: Sendable {
         state.withLock { $0 = State(next: next, given: files) }
         return next
     }
+
+    /// Makes this the last lease again, where no state holds a later one. Returns the files that were
+    /// given up since.
+    package func takeBack() -> [String] {
+        var files: [String] = []
+        var lease: FileLease? = self
+        while let last = lease {
+            lease = last.state.withLock { state in
+                defer { state = State() }
+                files += state.given
+                return state.next
+            }
+        }
+        return files
+    }
 }
 
 /// Files of index and journal that no state of this process reads any more.

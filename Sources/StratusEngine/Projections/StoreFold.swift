@@ -69,9 +69,10 @@ package struct StoreFold: JournalFold, Sendable {
         guard var savepoint else { preconditionFailure("there is a state to roll back to") }
         savepoint.index.keepNumbers(of: state.index)
         savepoint.changes = state.changes
-        // The tables that a long commit has written already belong to no state.
+        // The tables that were written since belong to no state, and what was merged is read again.
         let kept = Set(savepoint.index.fileNames)
-        released.add(state.index.fileNames.filter { !kept.contains($0) })
+        let made = state.index.fileNames + savepoint.lease.takeBack()
+        released.add(made.filter { !kept.contains($0) })
         state = savepoint
         (isOpen, failure) = (false, nil)
         for place in projections.indices { projections[place].rollBack() }
