@@ -198,6 +198,24 @@ struct CallTests {
         #expect(answer.body[key].value != nil)
     }
 
+    @Test func `marks are made and removed with a grant`() async throws {
+        let refused = try await TestGateway().call("store/mark", #"{"name":"noon"}"#)
+        #expect(refused.code == "ACCESS_DENIED")
+        let gateway = try await TestGateway(grants: [.maintenance])
+        let first = try await gateway.call("store/mark", #"{"name":"noon"}"#).body
+        _ = try await gateway.call("store/mark", #"{"name":"noon"}"#)
+        let last = try await gateway.call("store/mark", #"{"name":"noon"}"#).body
+        #expect(first["name"].text == "noon" && first["date"].text != nil)
+        let offset = try #require(first["offset"].text)
+        let removed = try await gateway.call("store/unmark", #"{"name":"noon"}"#).body
+        #expect(removed["offset"].text == last["offset"].text)
+        let chosen = #"{"name":"noon","offset":"\#(offset)"}"#
+        #expect(try await gateway.call("store/unmark", chosen).body["offset"].text == offset)
+        #expect(try await gateway.call("store/unmark", chosen).code == "NOT_FOUND")
+        #expect(try await gateway.container.marks().count == 1)
+        #expect(try await gateway.call("store/mark", #"{"name":""}"#).code == "BAD_REQUEST")
+    }
+
     @Test func `a call that is not built yet says so, one that never was is refused`()
         async throws
     {

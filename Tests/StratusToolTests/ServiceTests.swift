@@ -214,10 +214,43 @@ import Testing
             let shown = try await Self.results("backups show @/b.archive", in: place)
             #expect(shown.contains("4 records  files"))
             #expect(try await Self.results("hash @/store --at mark:daily", in: place) == hash)
-            for options in ["-o -", "-o @/x.archive --since @/a.archive --or-full"] {
-                let run = try await place.run("backup @/store \(options) --mark daily")
-                #expect(run.code == .usage, "\(options): \(run)")
-            }
+            // The first archive is of other parts: another one takes its place, and has the mark.
+            let run = try await place.run(
+                "backup @/store -o @/x.archive --since @/a.archive --only public --or-full")
+            #expect(run.code == .ok && run.messages.contains("the archive is full"), "\(run)")
+            #expect(try await container.marks().map(\.name) == ["daily", "backup"])
+            let piped = try await place.run("backup @/store -o - --mark piped")
+            #expect(piped.code == .ok)
+            let unmarked = try await place.run("backup @/store -o @/y.archive --no-mark")
+            #expect(unmarked.code == .ok)
+            #expect(try await container.marks().map(\.name) == ["daily", "backup", "piped"])
+            let both = try await place.run("backup @/store -o @/z.archive --no-mark --mark daily")
+            #expect(both.code == .usage)
+        }
+    }
+
+    @Test func `marks of a store that a service has open are made and removed by that`()
+        async throws
+    {
+        let place = try Place()
+        try await place.importTree()
+        try await Self.serving(place) { container in
+            for _ in 1...2 { _ = try await Self.results("mark @/store noon", in: place) }
+            let marks = try await container.marks()
+            #expect(marks.map(\.name) == ["noon", "noon"])
+            let removed = try await Self.results("mark @/store noon --remove", in: place)
+            #expect(removed.hasPrefix("\(marks[1].offset)  "), "\(removed)")
+            #expect(try await container.marks() == [marks[0]])
+            let none = try await place.run("mark @/store other --remove")
+            #expect(none.code == .notFound && none.messages.contains("no mark other"))
+        }
+        try await Self.serving(place, []) { container in
+            let refused = try await place.run("mark @/store noon")
+            #expect(refused.code == .permission, "\(refused)")
+            // A backup needs no grant: it is only not marked.
+            let run = try await place.run("backup @/store -o @/a.archive")
+            #expect(run.code == .ok && run.messages.contains("no mark is left"), "\(run)")
+            #expect(try await container.marks().count == 1)
         }
     }
 

@@ -32,7 +32,7 @@ public struct ArchiveSeries: Sendable {
         /// How long what the store would forget waits for the next archive.
         public var holding = Duration.seconds(86_400)
         /// The name of a mark that is left where the newest archive ends, as of
-        /// ``Container/backup(of:to:since:keepingHistory:contentHashes:marking:progress:)``: there is one
+        /// ``Container/backup(of:to:since:keepingHistory:contentHashes:marking:progress:hashing:)``: there is one
         /// at a time. Marks of that name, and that marks were removed, are no change for which an archive
         /// is written. Nil: none is left. Where another process writes the store there can be none.
         public var mark: String?
@@ -65,7 +65,7 @@ public struct ArchiveSeries: Sendable {
     /// it is what another process has committed by now.
     ///
     /// - Throws: ``StoreError`` as
-    ///   ``Container/backup(of:to:since:keepingHistory:contentHashes:marking:progress:)``; the next call
+    ///   ``Container/backup(of:to:since:keepingHistory:contentHashes:marking:progress:hashing:)``; the next call
     ///   tries again.
     public nonisolated(nonsending) mutating func next(
         progress: @escaping Container.ReadingProgress = { _, _ in }
@@ -155,17 +155,18 @@ public struct ArchiveSeries: Sendable {
         if let last, last.information.chainLength < options.chainLimit {
             do throws(EngineError) {
                 return try await source.archive(
-                    of: [], demanded: false, at: mark, to: path, since: last,
-                    keepingHistory: options.keepsHistory, contentHashes: false,
-                    progress: progress)
+                    BackupRequest(
+                        of: [], since: last, keepsHistory: options.keepsHistory,
+                        contentHashes: false, progress: progress), at: mark, to: path)
             } catch {
                 guard StoreError(error).needsFullBackup else { throw error }
             }
         }
         return try await source.archive(
-            of: options.parts, demanded: last == nil, at: mark, to: path, since: nil,
-            keepingHistory: options.keepsHistory, contentHashes: options.contentHashes,
-            progress: progress)
+            BackupRequest(
+                of: options.parts, demanded: last == nil, since: nil,
+                keepsHistory: options.keepsHistory, contentHashes: options.contentHashes,
+                progress: progress), at: mark, to: path)
     }
 }
 

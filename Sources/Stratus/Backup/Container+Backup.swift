@@ -27,7 +27,10 @@ extension Container {
     ///     readable in the store, such as to be compared with later ones. Earlier marks of that name
     ///     are removed once the archive is there; so each kind of backup should have a name of its
     ///     own. A mark keeps its state until it is removed, and forgets no less: for how long an
-    ///     archive can be gone on from, the deletion policy says. Nil: none is left.
+    ///     archive can be gone on from, the deletion policy says. Nil: none is left; nor where this
+    ///     container does not write the store.
+    ///   - progress: is told how many bytes of the store were read, of about how many.
+    ///   - hashing: is told how many records were read for content hashes.
     /// - Throws: ``StoreError`` with `invalidArguments` where `base` is of another store, of another
     ///   history or of other parts, or would not lie beside what is written, or where `mark` is empty or
     ///   longer than 255 bytes, `serviceUnavailable` where no mark could be made, since assets are being
@@ -39,35 +42,51 @@ extension Container {
     @discardableResult
     public nonisolated(nonsending) func backup(
         of parts: [Archive.Part] = [], to path: String, since base: Archive? = nil,
-        keepingHistory: Bool = false, contentHashes: Bool = true, marking mark: String? = nil,
-        progress: @escaping ReadingProgress = { _, _ in }
+        keepingHistory: Bool = false, contentHashes: Bool = true,
+        marking mark: String? = Mark.ofBackups,
+        progress: @escaping ReadingProgress = { _, _ in },
+        hashing: @escaping RecordProgress = { _, _ in }
     ) async throws(StoreError) -> Archive {
-        try await answer { () async throws(EngineError) -> Archive in
-            try await archiving(marking: mark) {
+        let request = BackupRequest(
+            of: parts, since: base, keepsHistory: keepingHistory, contentHashes: contentHashes,
+            progress: progress, hashing: hashing)
+        return try await answer { () async throws(EngineError) -> Archive in
+            try await archiving(marking: isWriting ? mark : nil) {
                 source, mark async throws(EngineError) -> Archive in
-                try await source.archive(
-                    of: parts, demanded: !parts.isEmpty, at: mark, to: path, since: base,
-                    keepingHistory: keepingHistory, contentHashes: contentHashes,
-                    progress: progress)
+                try await source.archive(request, at: mark, to: path)
             }
         }
     }
 
-    /// The same of a source that is steady.
-    ///
-    /// - Parameters:
-    ///   - demandsParts: whether they must be there, unless `base` has had them.
-    ///   - mark: where the archive ends; nil: at the end of the journal.
+    /// The same to wherever `write` puts the bytes, which it is given in their order. What it throws
+    /// ends the backup; without the last bytes what was written is no archive.
+    public nonisolated(nonsending) func backup(
+        of parts: [Archive.Part] = [], since base: Archive? = nil, keepingHistory: Bool = false,
+        contentHashes: Bool = true, marking mark: String? = Mark.ofBackups,
+        progress: @escaping ReadingProgress = { _, _ in },
+        hashing: @escaping RecordProgress = { _, _ in },
+        into write: @escaping @Sendable ([UInt8]) throws -> Void
+    ) async throws(StoreError) {
+        let request = BackupRequest(
+            of: parts, since: base, keepsHistory: keepingHistory, contentHashes: contentHashes,
+            progress: progress, hashing: hashing)
+        try await answer { () async throws(EngineError) in
+            try await archiving(marking: isWriting ? mark : nil) {
+                source, mark async throws(EngineError) in
+                try await source.archive(request, at: mark, into: write)
+            }
+        }
+    }
+
+    private var isWriting: Bool { if case .writing = access { true } else { false } }
+
+    /// Of a source that is steady; `mark` is where the archive ends, nil: at the end of the journal.
     nonisolated(nonsending) func archive(
-        of parts: [Archive.Part], demanded demandsParts: Bool, at mark: Mark? = nil,
-        to path: String, since base: Archive?, keepingHistory: Bool, contentHashes: Bool,
-        progress: @escaping ReadingProgress
+        _ request: BackupRequest, at mark: Mark? = nil, to path: String
     ) async throws(EngineError) -> Archive {
         let system = foundation.storage.fileSystem
         return try await threads.run { [self] in
-            let backup = try StoreBackup(
-                of: self, at: mark, parts, demanded: demandsParts, since: base,
-                keepsHistory: keepingHistory, contentHashes, progress)
+            let backup = try StoreBackup(of: self, at: mark, request)
             let path = backup.path(for: path, on: system)
             let file = try making(path) { () throws(SystemError) in
                 try FreshFile(path, length: 0, outside: foundation.storage, on: system)
@@ -88,23 +107,12 @@ extension Container {
         }
     }
 
-    /// The same to wherever `write` puts the bytes, which it is given in their order. What it throws
-    /// ends the backup; without the last bytes what was written is no archive.
-    public nonisolated(nonsending) func backup(
-        of parts: [Archive.Part] = [], since base: Archive? = nil, keepingHistory: Bool = false,
-        contentHashes: Bool = true, marking mark: String? = nil,
-        progress: @escaping ReadingProgress = { _, _ in },
+    nonisolated(nonsending) func archive(
+        _ request: BackupRequest, at mark: Mark? = nil,
         into write: @escaping @Sendable ([UInt8]) throws -> Void
-    ) async throws(StoreError) {
-        try await answer { () async throws(EngineError) in
-            try await archiving(marking: mark) { source, mark async throws(EngineError) in
-                try await source.threads.run {
-                    let backup = try StoreBackup(
-                        of: source, at: mark, parts, demanded: !parts.isEmpty, since: base,
-                        keepsHistory: keepingHistory, contentHashes, progress)
-                    try backup.write(through: write)
-                }
-            }
+    ) async throws(EngineError) {
+        try await threads.run { [self] in
+            try StoreBackup(of: self, at: mark, request).write(through: write)
         }
     }
 
@@ -271,6 +279,33 @@ func making<Value>(
     }
 }
 
+/// What an archive is to have.
+package struct BackupRequest: Sendable {
+    /// What it is restricted to; empty: everything.
+    let parts: [Archive.Part]
+    /// Whether that must be there, unless `base` has had it.
+    let demandsParts: Bool
+    let base: Archive?
+    let keepsHistory: Bool
+    let contentHashes: Bool
+    let progress: Container.ReadingProgress
+    let hashing: Container.RecordProgress
+
+    package init(
+        of parts: [Archive.Part], demanded demandsParts: Bool = true, since base: Archive?,
+        keepsHistory: Bool, contentHashes: Bool, progress: @escaping Container.ReadingProgress,
+        hashing: @escaping Container.RecordProgress = { _, _ in }
+    ) {
+        self.parts = parts
+        self.demandsParts = demandsParts && !parts.isEmpty
+        self.base = base
+        self.keepsHistory = keepsHistory
+        self.contentHashes = contentHashes
+        self.progress = progress
+        self.hashing = hashing
+    }
+}
+
 /// One backup of a store that nothing is taken from meanwhile.
 private struct StoreBackup {
     private let source: Container
@@ -279,31 +314,21 @@ private struct StoreBackup {
     private let state: StoreState
     /// Behind the last commit that is copied.
     private let end: JournalOffset
-    private let base: Archive?
+    private let request: BackupRequest
     private let baseManifest: Manifest?
     /// Nil: everything.
     private let selection: ZoneSelection?
     private let copy: StoreCopy
-    private let keepsHistory: Bool
-    private let contentHashes: Bool
-    private let progress: Container.ReadingProgress
 
-    init(
-        of source: Container, at mark: Mark?, _ parts: [Archive.Part],
-        demanded demandsParts: Bool, since base: Archive?, keepsHistory: Bool,
-        _ contentHashes: Bool, _ progress: @escaping Container.ReadingProgress
-    ) throws {
+    init(of source: Container, at mark: Mark?, _ request: BackupRequest) throws {
         self.source = source
-        self.base = base
-        self.keepsHistory = keepsHistory
-        self.contentHashes = contentHashes
-        self.progress = progress
+        self.request = request
         snapshot =
             if let mark { try source.heldSnapshot(at: .mark(mark)) } else { source.snapshot() }
         state = snapshot.state
         end = mark == nil ? state.fold.end : snapshot.end
         var start: SegmentCopier.Place?
-        if let base {
+        if let base = request.base {
             do throws(EngineError) {
                 try Self.check(base, of: state.identity, endingAt: end)
                 try Self.checkLength(of: base.chain)
@@ -317,15 +342,17 @@ private struct StoreBackup {
         }
         let foundation = source.foundation
         var copy = StoreCopy(
-            of: state, to: end, from: start, keepsHistory: keepsHistory,
+            of: state, to: end, from: start, keepsHistory: request.keepsHistory,
             try foundation.assets.chunks(),
             foundation.registry, foundation.budget, foundation.options.randomness)
-        selection = try Self.selection(parts, of: source, since: base)
+        selection = try Self.selection(request.parts, of: source, since: request.base)
         if let selection {
             let reading = snapshot.reading()
-            if demandsParts, base == nil { try selection.check(in: reading, orWere: keepsHistory) }
+            if request.demandsParts, request.base == nil {
+                try selection.check(in: reading, orWere: request.keepsHistory)
+            }
             try copy.restrict(
-                to: selection, in: reading, foundation.assets, behind: base, start?.offset)
+                to: selection, in: reading, foundation.assets, behind: request.base, start?.offset)
         }
         self.copy = copy
     }
@@ -395,7 +422,9 @@ private struct StoreBackup {
 
     /// That the archive `path` of `directory` will find the base, beside which it has to lie.
     func checkBase(in directory: inout ArchiveDirectory, _ path: String) throws {
-        guard let base, try directory.chain(endingWith: base.last.archiveID) == nil else { return }
+        guard let base = request.base,
+            try directory.chain(endingWith: base.last.archiveID) == nil
+        else { return }
         throw EngineError.refused(
             .invalidArguments,
             "expected the base \(base.path) beside the new archive \(path), found none there: "
@@ -438,11 +467,12 @@ private struct StoreBackup {
     func write(_ output: @escaping ArchiveWriter.Output) throws(EngineError) {
         let options = source.foundation.options
         let identity = state.identity
+        let (base, progress) = (request.base, request.progress)
         do {
             var table = ArchiveTable(
                 baseID: base?.last.archiveID, storeID: identity.idBits,
                 lineage: identity.lineage, incarnation: identity.incarnation,
-                keepsHistory: keepsHistory, start: base?.last.table.end ?? 0,
+                keepsHistory: request.keepsHistory, start: base?.last.table.end ?? 0,
                 end: end.rawValue, floor: floor, chain: 0, lastTime: 0,
                 made: options.clock.now())
             table.selection = selection?.stated ?? []
@@ -453,15 +483,15 @@ private struct StoreBackup {
                 behind: ArchiveTotals(base?.chain ?? []), output: output)
             // Where the base cannot be used, another archive may take the place of this one.
             if base == nil { try writer.begin() }
-            let progress = progress
             let outcome = try copy.run(
                 into: writer, behind: baseManifest, as: identity
             ) { done, total throws(EngineError) in progress(done, total) }
             // What the base states of contents is of use only where contents are stated again.
             var known = KnownContents()
-            if contentHashes, let base { known = try KnownContents(base.last) }
+            if request.contentHashes, let base { known = try KnownContents(base.last) }
             try source.forEachZone(
-                at: snapshot, contentHashes: contentHashes, of: selection, since: known
+                at: snapshot, contentHashes: request.contentHashes, of: selection, since: known,
+                progress: request.hashing
             ) { writer.state($0) }
             try writer.finish(chain: outcome.end.chain, lastTime: outcome.end.lastTime)
         } catch {
@@ -472,7 +502,7 @@ private struct StoreBackup {
 
     /// What an earlier archive keeps of the past stays good while this one goes on from there.
     private var floor: UInt64 {
-        guard let table = base?.last.table, table.keepsHistory, keepsHistory,
+        guard let table = request.base?.last.table, table.keepsHistory, request.keepsHistory,
             copy.floor.rawValue <= table.end
         else { return copy.floor.rawValue }
         return table.floor

@@ -1,12 +1,25 @@
 internal import StratusEngine
 internal import StratusJournal
 
-// Marks of the states that archives end with.
-extension Container {
-    /// So often a mark is made anew where the store was changed right behind it in a way that a copy up
-    /// to it cannot have.
-    private static let markTries = 20
+/// The process that writes a store, as far as a backup of it needs that one.
+package protocol BackupWriter: Sendable {
+    /// Marks this moment; returns the offset of the mark.
+    nonisolated(nonsending) func leaveMark(_ name: String) async throws(StoreError) -> UInt64
+    nonisolated(nonsending) func removeMark(
+        _ name: String, at offset: UInt64
+    ) async throws(StoreError)
+    /// So that what was committed is read fast.
+    nonisolated(nonsending) func checkpoint() async throws(StoreError)
+    /// The store with everything that was acknowledged, held like that of another process: what it
+    /// needs stays, whatever is compacted or collected meanwhile.
+    nonisolated(nonsending) func steadyContainer() async throws(StoreError) -> Container
+}
 
+/// So often a mark is made anew where the store was changed right behind it in a way that a copy up
+/// to it cannot have.
+private let markTries = 20
+
+extension BackupWriter {
     /// Gives `body` a source for an archive and, with a name, the mark at which that is to end: it is made
     /// for it. It takes the place of earlier ones of the name once `body` has done its work; where `body`
     /// fails, it is removed.
@@ -14,50 +27,105 @@ extension Container {
         marking name: String?,
         _ body: nonisolated(nonsending) (Container, Mark?) async throws(EngineError) -> Result
     ) async throws(EngineError) -> Result {
-        guard let name else { return try await body(steadySource(), nil) }
-        let (source, mark) = try await markedSource(name)
+        let (source, mark) = try await source(marking: name)
+        guard let name, let mark else { return try await body(source, nil) }
         do throws(EngineError) {
             let result = try await body(source, mark)
-            await removeMarks(named: name, before: mark)
+            // One that cannot be removed goes with the next archive that is marked so.
+            let marks = (try? await source.marks()) ?? []
+            for old in marks where old.name == name && old.offset < mark.offset {
+                try? await removeMark(name, at: old.offset)
+            }
             return result
         } catch {
-            // Where it cannot be removed, it goes with the next archive that is marked so.
-            try? await removeMark(mark)
+            try? await removeMark(name, at: mark.offset)
             throw error
         }
     }
 
-    /// The store at a mark that is made, as ``steadySource()`` holds it. It may have what was committed
-    /// since, too.
-    private nonisolated(nonsending) func markedSource(
-        _ name: String
-    ) async throws(EngineError) -> (source: Container, mark: Mark) {
-        // So that the next one has little to write, and little is committed behind the mark meanwhile.
-        try await engine().writeCheckpoint()
-        for _ in 0..<Self.markTries {
-            let mark = try await marked(name)
-            do throws(EngineError) {
-                let source = try await steadySource()
-                if try await source.threads.run({ try source.isSteady(since: mark) }) {
-                    return (source, mark)
+    /// The store at a mark that is made. It may have what was committed since, too.
+    private nonisolated(nonsending) func source(
+        marking name: String?
+    ) async throws(EngineError) -> (container: Container, mark: Mark?) {
+        do throws(StoreError) {
+            guard let name else { return (try await steadyContainer(), nil) }
+            // So that the next one has little to write, and little is committed behind the mark meanwhile.
+            try await checkpoint()
+            for _ in 0..<markTries {
+                let offset = try await leaveMark(name)
+                do throws(StoreError) {
+                    let source = try await steadyContainer()
+                    if let mark = try await source.steadyMark(at: offset) { return (source, mark) }
+                } catch {
+                    try? await removeMark(name, at: offset)
+                    throw error
                 }
-            } catch {
-                try? await removeMark(mark)
-                throw error
+                try? await removeMark(name, at: offset)
             }
-            try? await removeMark(mark)
+        } catch {
+            throw .refused(error)
         }
         throw .refused(
             .serviceUnavailable,
             "no mark could be made: assets are collected, marks removed or deletions forgotten all the "
                 + "time; try again when that has ended")
     }
+}
 
-    private nonisolated(nonsending) func marked(_ name: String) async throws(EngineError) -> Mark {
-        do throws(StoreError) {
-            return try await mark(name)
-        } catch {
-            throw .refused(error)
+extension BackupWriter {
+    /// As of ``Container/backup(of:to:since:keepingHistory:contentHashes:marking:progress:hashing:)``.
+    package nonisolated(nonsending) func backup(
+        _ request: BackupRequest, to path: String, marking name: String?
+    ) async throws(StoreError) -> Archive {
+        try await answering { () async throws(EngineError) -> Archive in
+            try await archiving(marking: name) {
+                source, mark async throws(EngineError) -> Archive in
+                try await source.archive(request, at: mark, to: path)
+            }
+        }
+    }
+
+    package nonisolated(nonsending) func backup(
+        _ request: BackupRequest, marking name: String?,
+        into write: @escaping @Sendable ([UInt8]) throws -> Void
+    ) async throws(StoreError) {
+        try await answering { () async throws(EngineError) in
+            try await archiving(marking: name) { source, mark async throws(EngineError) in
+                try await source.archive(request, at: mark, into: write)
+            }
+        }
+    }
+}
+
+extension Container: BackupWriter {
+    package nonisolated(nonsending) func leaveMark(
+        _ name: String
+    ) async throws(StoreError) -> UInt64 {
+        try await mark(name).offset
+    }
+
+    package nonisolated(nonsending) func removeMark(
+        _ name: String, at offset: UInt64
+    ) async throws(StoreError) {
+        try await answer { () async throws(EngineError) in
+            _ = try await engine().commit(MarkRemoval(offset: JournalOffset(rawValue: offset)))
+        }
+    }
+
+    package nonisolated(nonsending) func steadyContainer() async throws(StoreError) -> Container {
+        try await answer { () async throws(EngineError) -> Container in try await steadySource() }
+    }
+
+    /// The mark at `offset`; nil where a copy that ends there would need later entries.
+    fileprivate nonisolated(nonsending) func steadyMark(
+        at offset: UInt64
+    ) async throws(StoreError) -> Mark? {
+        try await answer { () async throws(EngineError) -> Mark? in
+            try await threads.run { [self] in
+                let mark = try reading.waiting.marks().first { $0.offset == offset }
+                guard let mark, try isSteady(since: mark) else { return nil }
+                return mark
+            }
         }
     }
 

@@ -15,6 +15,9 @@ public struct Mark: Hashable, Sendable {
     /// The chain over the journal up to there: another journal with the same value there has the
     /// same history.
     public var chain: UInt64
+
+    /// The name of the mark that a backup leaves where no other one is given.
+    public static let ofBackups = "backup"
 }
 
 extension Container {
@@ -40,10 +43,7 @@ extension Container {
     ///
     /// - Throws: ``StoreError`` with `unknownItem` where the store has no such mark.
     public nonisolated(nonsending) func removeMark(_ mark: Mark) async throws(StoreError) {
-        try await answer { () async throws(EngineError) in
-            let offset = JournalOffset(rawValue: mark.offset)
-            _ = try await engine().commit(MarkRemoval(offset: offset))
-        }
+        try await removeMark(mark.name, at: mark.offset)
     }
 
     /// All marks, in the order they were made.

@@ -78,6 +78,8 @@ enum CallTable {
         "store/checkpoint": entry(StoreCheckpointCall.self),
         "store/compact": entry(StoreCompact.self),
         "store/backup": entry(StoreBackup.self),
+        "store/mark": entry(StoreMark.self),
+        "store/unmark": entry(StoreUnmark.self),
         "store/put": entry(StorePut.self),
         "store/delete": entry(StoreDelete.self),
         "store/restore": entry(StoreRestore.self),

@@ -56,6 +56,7 @@ struct StoreBackup: Call {
     private let parts: [Archive.Part]
     private let keepsHistory: Bool
     private let contentHashes: Bool
+    /// Nil: none is left.
     private let mark: String?
 
     init(_ keys: JSONKeys<Key>) throws(Mismatch) {
@@ -64,7 +65,8 @@ struct StoreBackup: Call {
         parts = try keys.optional(.parts, as: [String].self)?.map { Archive.Part(text: $0) } ?? []
         keepsHistory = try keys.optional(.history) ?? false
         contentHashes = try keys.optional(.hashes) ?? true
-        mark = try keys.optional(.mark)
+        let name = try keys.optional(.mark) ?? Mark.ofBackups
+        mark = name.isEmpty ? nil : name
     }
 
     func run(in session: Session) async throws(StoreError) -> JSONObject {
@@ -94,5 +96,51 @@ struct StoreCheckpointCall: Call {
         try await session.container.checkpoint()
         let statistics = try await session.container.indexStatistics()
         return statistics.json(replayed: session.container.recoveryReport.replayedCommits)
+    }
+}
+
+/// Marks this moment.
+struct StoreMark: Call {
+    enum Key: String { case name }
+
+    private let name: String
+
+    init(_ keys: JSONKeys<Key>) throws(Mismatch) { name = try keys.required(.name) }
+
+    func run(in session: Session) async throws(StoreError) -> JSONObject {
+        try session.demand(.maintenance)
+        return try await session.container.mark(name).json
+    }
+}
+
+/// Removes the latest mark of a name, or the one of that name at an offset.
+struct StoreUnmark: Call {
+    enum Key: String { case name, offset }
+
+    private let name: String
+    private let offset: String?
+
+    init(_ keys: JSONKeys<Key>) throws(Mismatch) {
+        name = try keys.required(.name)
+        offset = try keys.optional(.offset)
+    }
+
+    func run(in session: Session) async throws(StoreError) -> JSONObject {
+        try session.demand(.maintenance)
+        let mark = try await session.container.marks().last { mark in
+            mark.name == name && (offset ?? String(mark.offset)) == String(mark.offset)
+        }
+        guard let mark else {
+            throw StoreError(.unknownItem, "the store has no mark of that name")
+        }
+        try await session.container.removeMark(mark)
+        return mark.json
+    }
+}
+
+extension Mark {
+    /// For answers and output.
+    package var json: JSONObject {
+        ["name": .string(name), "offset": .offset(offset), "date": .date(date)]
     }
 }

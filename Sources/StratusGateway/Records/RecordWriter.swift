@@ -56,9 +56,7 @@ package struct RecordWriter {
         var fields = JSONObject(capacity: record.fieldCount)
         record.forEachField(where: { desiredKeys?.contains(where: $0.isSame) ?? true }) {
             key, value, isEncrypted in
-            var field = json(value)
-            if isEncrypted { field.append("isEncrypted", true) }
-            fields.append(key, .object(field))
+            fields.append(key, .object(json(value, isEncrypted: isEncrypted)))
         }
         object.append("fields", .object(fields))
         object.append(
@@ -88,10 +86,10 @@ package struct RecordWriter {
 
     private func change(_ date: Date?, _ user: Record.ID?) -> JSONValue? {
         guard let date, let user else { return nil }
-        return [
-            "timestamp": .integer(ExactDate(date).milliseconds),
-            "userRecordName": .string(user.recordName),
-        ]
+        var object = JSONObject(capacity: 2)
+        object.append("timestamp", .integer(ExactDate(date).milliseconds))
+        object.append("userRecordName", .string(user.recordName))
+        return .object(object)
     }
 }
 
@@ -122,11 +120,12 @@ extension RecordWriter {
 /// Values of fields.
 extension RecordWriter {
     /// A value with its type.
-    package func json(_ value: RecordValue) -> JSONObject {
-        var object: JSONObject = [
-            "value": bare(value), "type": .string(Self.type(of: value).name),
-        ]
+    package func json(_ value: RecordValue, isEncrypted: Bool = false) -> JSONObject {
+        var object = JSONObject(capacity: 2)
+        object.append("value", bare(value))
+        object.append("type", .string(Self.type(of: value).name))
         object.append("exact", exact(value))
+        if isEncrypted { object.append("isEncrypted", true) }
         return object
     }
 

@@ -120,14 +120,17 @@ struct BackupMarkTests {
             try await container.backup(to: store.archivePath("b"), marking: "")
         }
         #expect(empty?.code == .invalidArguments)
-        // What only reads cannot leave one.
+        // What only reads leaves none.
         let reader = try store.openReadOnly()
-        await #expect(throws: StoreError.self) {
-            try await reader.backup(to: store.archivePath("b"), marking: "nightly")
-        }
+        try await reader.backup(to: store.archivePath("c"), marking: "other")
+        #expect(try await container.marks() == before)
         // Those of other names are not touched, and bytes are marked as files are.
         try await container.backup(marking: "piped") { _ in }
         #expect(try await container.marks().map(\.name) == ["nightly", "piped"])
+        // Where nothing is said it is `backup`, and nil leaves none.
+        for _ in 1...2 { try await container.backup { _ in } }
+        try await container.backup(marking: nil) { _ in }
+        #expect(try await container.marks().map(\.name) == ["nightly", "piped", "backup"])
         try await container.close()
     }
 

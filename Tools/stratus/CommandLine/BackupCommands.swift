@@ -28,10 +28,11 @@ extension Command {
             newest archive of STORE there, and has no content hashes; where there is none to go on \
             from, and after --full-every archives, one is full.
 
-            With --mark a mark of that name is left in STORE at the state that the archive has, which \
-            stays readable with '--at mark:NAME'; earlier marks of the name are removed once the \
-            archive is there. A service that has STORE open makes mark and archive, if its gateway \
-            listens; otherwise there is no mark, with a warning.
+            A service that has STORE open, if its gateway listens, leaves a mark at the state that the \
+            archive has: backup, or the name of --mark. That state stays readable with \
+            '--at mark:backup', such as to bring back what was changed since, and takes room until \
+            the mark is removed; earlier marks of the name are removed once the archive is there. With \
+            --no-mark there is none. Without a service there is one only with --mark.
 
             'stratus backups' looks into archives, 'stratus restore' brings back what they hold.
             """,
@@ -46,7 +47,8 @@ extension Command {
             Option("history", "also each earlier state that the store keeps"),
             Option("no-hash", "do not compute content hashes, by which a restore is proved"),
             Option(
-                "mark", taking: .init("NAME"), "leave a mark at the state that the archive has"),
+                "mark", taking: .init("NAME"), "the name of the mark that is left"),
+            Option("no-mark", "leave no mark"),
             Option(
                 "follow", taking: .init("SECONDS", .number),
                 "an archive of what changed every so many seconds"),

@@ -57,7 +57,8 @@ extension Command {
             Without NAME it lists the marks of STORE, each with its offset and date. With NAME it \
             makes a mark: what the store holds now can be read with '--at mark:NAME' until the mark \
             is removed, whatever is changed later. Names need not be unique; --at and --remove \
-            take the latest mark of a name.
+            take the latest mark of a name. Of a store that a service has open, that one makes and \
+            removes marks, if its gateway listens.
             """,
         arguments: [.store, Argument("NAME", "the name of the mark", isOptional: true)],
         options: [Option("remove", "remove the mark")],

@@ -22,85 +22,60 @@ enum Backup {
         if invocation.has("full-every") {
             throw ToolError.usage("backup", "--full-every goes with --follow")
         }
-        guard invocation.has("mark") else {
+        try invocation.refuse("no-mark", with: ["mark"])
+        let mark = invocation.value("mark")
+        if !invocation.has("no-mark"), let service = try await Service(invocation.argument("STORE"))
+        {
+            let writer = ServiceWriter(service: service, invocation: invocation)
+            do {
+                return try await write(
+                    writer, marking: mark ?? Mark.ofBackups, to: target, invocation, output)
+            } catch let error as StoreError where error.code == .permissionFailure && mark == nil {
+                output.warning("backup.mark", "no mark is left: \(error.reason)")
+                return try await write(invocation.openStore(), to: target, invocation, output)
+            }
+        }
+        guard let mark else {
             return try await write(invocation.openStore(), to: target, invocation, output)
         }
-        return try await writeMarked(to: target, invocation, output)
-    }
-
-    /// Leaves a mark, too: itself, or through the service that has the store open.
-    private static func writeMarked(
-        to target: String?, _ invocation: Invocation, _ output: Output
-    ) async throws -> ExitCode {
         let container: Container
         do throws(StoreError) {
             container = try await invocation.openForWriting()
         } catch {
             guard case .locked? = error.cause else { throw error }
-            if let service = try await Service(invocation.argument("STORE")) {
-                return try await write(through: service, to: target, invocation, output)
-            }
             output.warning(
                 "backup.mark",
                 "no mark is left: another process has the store open, and no gateway of it listens")
-            let code = try await write(
-                invocation.openStore(), marking: false, to: target, invocation, output)
+            let code = try await write(invocation.openStore(), to: target, invocation, output)
             return code == .ok ? .partial : code
         }
         return try await container.closing {
-            try await write(container, to: target, invocation, output)
+            try await write(container, marking: mark, to: target, invocation, output)
         }
     }
 
+    /// - Parameter mark: the name of a mark that is left; nil: none is.
     private static func write(
-        through service: Service, to target: String?, _ invocation: Invocation, _ output: Output
-    ) async throws -> ExitCode {
-        guard let target else {
-            throw ToolError.usage(
-                "backup", "the service that has the store open writes a file: name it with -o FILE")
-        }
-        if invocation.has("or-full") {
-            throw ToolError.usage(
-                "backup", "--or-full does not go with --mark while a service has the store open")
-        }
-        var body: JSONObject = [
-            "path": .string(invocation.absolutePath(target)),
-            "history": .boolean(invocation.has("history")),
-            "hashes": .boolean(!invocation.has("no-hash")),
-        ]
-        body.append("since", textOf: invocation.value("since").map(invocation.absolutePath))
-        body.append("mark", textOf: invocation.value("mark"))
-        let parts = invocation.allValues("only")
-        if !parts.isEmpty { body.append("parts", .strings(parts)) }
-        let answer = try await service.call("store/backup", body, invocation)
-        let archive = try await Archive.opened(answer.text("file") ?? target)
-        try output.summary(answer, text: archive.text)
-        return .ok
-    }
-
-    /// - Parameter marks: whether a mark is left, if that is asked for.
-    private static func write(
-        _ container: Container, marking marks: Bool = true, to target: String?,
+        _ writer: any BackupWriter, marking mark: String? = nil, to target: String?,
         _ invocation: Invocation, _ output: Output
     ) async throws -> ExitCode {
-        let mark = marks ? invocation.value("mark") : nil
         let progress = ReadingProgress("copying", invocation, output)
         defer { progress.finish() }
         guard let path = invocation.value("since") else {
             return try await write(
-                container, since: nil, marking: mark, to: target, invocation, output, progress)
+                writer, since: nil, marking: mark, to: target, invocation, output, progress)
         }
         do {
             let base = try await Archive.opened(path)
             return try await write(
-                container, since: base, marking: mark, to: target, invocation, output, progress)
+                writer, since: base, marking: mark, to: target, invocation, output, progress)
         } catch {
             // Behind the first bytes of an archive no other one can begin.
             guard invocation.has("or-full"), isOfBase(error), !output.hasBytes else { throw error }
             let reason = ToolError(describing: error)
             output.warning("backup.full", "\(reason.message); the archive is full", file: path)
             return try await write(
-                container, since: nil, marking: mark, to: target, invocation, output, progress)
+                writer, since: nil, marking: mark, to: target, invocation, output, progress)
         }
     }
 
@@ -163,20 +138,18 @@ enum Backup {
 
     /// To a file, or where `target` is nil to standard output.
     private static func write(
-        _ container: Container, since base: Archive?, marking mark: String?, to target: String?,
-        _ invocation: Invocation, _ output: Output, _ progress: ReadingProgress
+        _ writer: any BackupWriter, since base: Archive?, marking mark: String?,
+        to target: String?, _ invocation: Invocation, _ output: Output, _ progress: ReadingProgress
     ) async throws -> ExitCode {
-        let (history, hashes) = (invocation.has("history"), !invocation.has("no-hash"))
+        let request = BackupRequest(
+            of: invocation.archiveParts, since: base, keepsHistory: invocation.has("history"),
+            contentHashes: !invocation.has("no-hash"), progress: progress.update,
+            hashing: progress.hashing)
         guard let target else {
-            try await container.backup(
-                of: invocation.archiveParts, since: base, keepingHistory: history,
-                contentHashes: hashes, marking: mark, progress: progress.update
-            ) { try output.bytes($0) }
+            try await writer.backup(request, marking: mark) { try output.bytes($0) }
             return .ok
         }
-        let archive = try await container.backup(
-            of: invocation.archiveParts, to: target, since: base, keepingHistory: history,
-            contentHashes: hashes, marking: mark, progress: progress.update)
+        let archive = try await writer.backup(request, to: target, marking: mark)
         progress.finish()
         try output.summary(archive.information.json(archive.path), text: archive.text)
         return .ok
@@ -590,4 +563,6 @@ extension ReadingProgress {
     }
 
     fileprivate var proving: Container.RecordProgress { part("proving", .items("record")) }
+
+    fileprivate var hashing: Container.RecordProgress { part("hashing", .items("record")) }
 }

@@ -10,14 +10,21 @@ enum Keep {
             }
             return try await listMarks(invocation, output)
         }
-        let container = try await invocation.openForWriting()
-        let mark = try await container.closing {
-            guard invocation.has("remove") else { return try await container.mark(name) }
+        let removes = invocation.has("remove")
+        let mark = try await invocation.changing { container in
+            guard removes else { return try await container.mark(name).json }
             let mark = try await Invocation.mark(name, in: container)
             try await container.removeMark(mark)
-            return mark
+            return mark.json
+        } through: { service in
+            // What there is no mark of is said as without a service.
+            if removes { _ = try await Invocation.mark(name, in: service.store) }
+            return try await service.call(
+                removes ? "store/unmark" : "store/mark", ["name": .string(name)], invocation)
         }
-        try output.result("mark", mark.json, text: mark.text(output))
+        let date = try invocation.localTime.date(mark.text("date") ?? "")
+        let text = [mark.text("offset"), date.map { output.date($0) }, Output.escaped(name)]
+        try output.result("mark", mark, text: text.compactMap(\.self).joined(separator: "  "))
         return .ok
     }
 
@@ -131,9 +138,5 @@ extension History.Policy {
 extension Mark {
     fileprivate func text(_ output: Output) -> String {
         "\(offset)  \(output.date(date))  \(Output.escaped(name))"
-    }
-
-    fileprivate var json: JSONObject {
-        ["name": .string(name), "offset": .offset(offset), "date": .date(date)]
     }
 }

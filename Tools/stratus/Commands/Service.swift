@@ -104,3 +104,40 @@ extension JSONObject {
         append(name, value.map(JSONValue.string))
     }
 }
+
+/// A service that writes the store of which a backup is made.
+struct ServiceWriter: BackupWriter {
+    let service: Service
+    let invocation: Invocation
+
+    func leaveMark(_ name: String) async throws(StoreError) -> UInt64 {
+        let answer = try await call("store/mark", ["name": .string(name)])
+        guard let offset = answer.text("offset").flatMap(UInt64.init) else {
+            throw StoreError(.internalError, "the service does not say where the mark lies")
+        }
+        return offset
+    }
+
+    func removeMark(_ name: String, at offset: UInt64) async throws(StoreError) {
+        _ = try await call("store/unmark", ["name": .string(name), "offset": .offset(offset)])
+    }
+
+    func checkpoint() async throws(StoreError) { _ = try await call("store/checkpoint", [:]) }
+
+    func steadyContainer() async throws(StoreError) -> Container {
+        try await checkpoint()
+        do {
+            return try await invocation.openStore()
+        } catch {
+            throw StoreError(translating: error)
+        }
+    }
+
+    private func call(_ name: String, _ body: JSONObject) async throws(StoreError) -> JSONObject {
+        do {
+            return try await service.call(name, body, invocation)
+        } catch {
+            throw StoreError(translating: error)
+        }
+    }
+}

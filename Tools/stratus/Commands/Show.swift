@@ -94,16 +94,26 @@ enum Show {
         let container = try await invocation.openStore()
         let database = try await invocation.readDatabase(of: container)
         let zoneID = try invocation.zoneID(in: container)
-        var cursor: RecordPage.Cursor?
+        let type = invocation.value("type")
+        let fields = listing.isCount ? filter.fields : nil
+        let (skipsDamaged, isReversed) = (
+            invocation.has("skip-damaged"), invocation.has("reverse")
+        )
+        func reading(_ left: Int, from cursor: RecordPage.Cursor?) -> Task<RecordPage, any Error> {
+            let limit = filter.takesAll ? min(left, 1000) : 1000
+            return Task {
+                try database.records(
+                    inZoneWith: zoneID, type: type, desiredKeys: fields, resultsLimit: limit,
+                    from: cursor, skippingDamaged: skipsDamaged, reversed: isReversed)
+            }
+        }
         var hasSkipped = false
         try listing.begin(output, schema: "stratus.records/1", columns: "record  type  tag")
-        repeat {
-            let page = try database.records(
-                inZoneWith: zoneID, type: invocation.value("type"),
-                desiredKeys: listing.isCount ? filter.fields : nil,
-                resultsLimit: filter.takesAll ? min(listing.left, 1000) : 1000, from: cursor,
-                skippingDamaged: invocation.has("skip-damaged"),
-                reversed: invocation.has("reverse"))
+        var next: Task<RecordPage, any Error>? = reading(listing.left, from: nil)
+        while !listing.isFull, let page = try await next.take()?.value {
+            // The next one is read while this one is written.
+            let left = filter.takesAll ? listing.left - page.records.count : listing.left
+            if let cursor = page.cursor, left > 0 { next = reading(left, from: cursor) }
             output.skipped(page.skipped)
             hasSkipped = hasSkipped || !page.skipped.isEmpty
             for record in page.records where !listing.isFull && filter.takes(record) {
@@ -114,8 +124,7 @@ enum Show {
                         text: "\(name)  \(record.recordType)  \(record.recordChangeTag ?? "")")
                 }
             }
-            cursor = page.cursor
-        } while cursor != nil && !listing.isFull
+        }
         try listing.finish(output)
         return hasSkipped ? .partial : .ok
     }
