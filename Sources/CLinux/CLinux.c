@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <stddef.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -44,6 +46,10 @@ int clinux_allocate(int file, int64_t offset, int64_t length) {
 int clinux_deallocate(int file, int64_t offset, int64_t length) {
     int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
     return fallocate(file, mode, offset, length) < 0 ? -errno : 0;
+}
+
+int clinux_clone(int source, int target) {
+    return ioctl(target, FICLONE, source) < 0 ? -errno : 0;
 }
 
 // Since Linux 6.14; headers may be older.

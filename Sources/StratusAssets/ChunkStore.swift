@@ -48,7 +48,7 @@ package final class ChunkStore: Sendable {
         }
     }
 
-    let storage: any Storage
+    package let storage: any Storage
     private let storeID: Hash128
     private let randomness: Randomness
     private let segmentLength: Int

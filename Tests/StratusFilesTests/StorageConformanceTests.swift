@@ -331,6 +331,39 @@ extension StorageConformanceTests {
         }
     }
 
+    @Test func `a file shares what another one begins with, where the file system can do that`()
+        throws
+    {
+        var options = DiskOptions()
+        options.sharesBlocks = true
+        let disk = SimulatedDisk(options: options)
+        let process = disk.process()
+        let source = try LocalStorage(at: "a", .writing(creating: true), on: process)
+        let target = try LocalStorage(at: "b", .writing(creating: true), on: process)
+        try source.put("file", pattern(5_000))
+        let file = try #require(target.clone("file", of: source, length: 4_000))
+        #expect(file.length == 4_000)
+        try file.append([9].span, at: 0)
+        try file.sync()
+        #expect(try target.open("file").read(0..<4_000) == [9] + pattern(5_000)[1..<4_000])
+        #expect(try source.open("file").read(0..<5_000) == pattern(5_000))
+        // The name is taken, there is no such file, another process has it, or it lies in no directory.
+        #expect(target.clone("file", of: source, length: 1) == nil)
+        #expect(target.clone("other", of: source, length: 1) == nil)
+        let elsewhere = try LocalStorage(at: "c", .writing(creating: true), on: disk.process())
+        #expect(elsewhere.clone("file", of: source, length: 1) == nil)
+        let memory = MemoryStorage()
+        try memory.put("other", [1])
+        #expect(target.clone("other", of: memory, length: 1) == nil)
+        disk.options.sharesBlocks = false
+        try source.put("last", [1])
+        #expect(target.clone("last", of: source, length: 1) == nil)
+        for storage in [target, elsewhere] {
+            #expect(try !storage.list().contains { ["last", "other"].contains($0) })
+        }
+        #expect(try !elsewhere.list().contains("file"))
+    }
+
     private func pattern(_ count: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: 1 &+ $0 &* 7 &+ $0 / 256) }
     }

@@ -11,6 +11,8 @@ package struct ChunkCopy {
     private let limit: Int
     /// Gives the chunks, in any order; each time the same.
     private let rows: Rows
+    /// Whose segments are shared where they are needed whole, if the sink can do that.
+    private let source: (any Storage)?
     private let header: (_ segment: UInt64) throws(EngineError) -> [UInt8]
     private let frame: (ChunkAddress, ChunkLocation) throws(EngineError) -> [UInt8]?
 
@@ -18,11 +20,13 @@ package struct ChunkCopy {
     ///   - header: the first bytes of a segment.
     ///   - frame: what comes to the place of a chunk; nil: it is left out.
     package init(
-        limit: Int, header: @escaping (_ segment: UInt64) throws(EngineError) -> [UInt8],
+        limit: Int, sharing source: (any Storage)? = nil,
+        header: @escaping (_ segment: UInt64) throws(EngineError) -> [UInt8],
         frame: @escaping (ChunkAddress, ChunkLocation) throws(EngineError) -> [UInt8]?,
         rows: @escaping Rows
     ) {
         self.limit = limit
+        self.source = source
         self.header = header
         self.frame = frame
         self.rows = rows
@@ -51,7 +55,8 @@ package struct ChunkCopy {
         return portions
     }
 
-    /// Copies the frames in the order in which they lie, a bounded number of rows at a time.
+    /// Copies the frames in the order in which they lie, a bounded number of rows at a time. Those of
+    /// segments that are shared are read all the same, so that no damage is copied unseen.
     package func run(
         _ portions: Portions, into sink: any FileSink,
         progress: (_ done: Int) throws(EngineError) -> Void
@@ -72,6 +77,7 @@ package struct ChunkCopy {
             }
             rows.sort(by: ChunkEntry.isBefore)
             var last: UInt64?
+            var isShared = false
             for (address, place) in rows {
                 let length = portions[place.number]?.end ?? 0
                 func write(_ bytes: [UInt8], at byte: Int) throws(EngineError) {
@@ -81,12 +87,31 @@ package struct ChunkCopy {
                         throw EngineError(error)
                     }
                 }
-                if last != place.number { try write(header(place.number), at: 0) }
+                if last != place.number {
+                    let header = try header(place.number)
+                    isShared = try share(
+                        portions[place.number], behind: header.count, place.file, with: sink)
+                    try write(header, at: 0)
+                }
                 last = place.number
-                if let frame = try frame(address, place) { try write(frame, at: place.byte) }
+                if let frame = try frame(address, place), !isShared {
+                    try write(frame, at: place.byte)
+                }
                 done += place.frameLength
                 try progress(done)
             }
+        }
+    }
+
+    /// Shares a segment of which all up to the last frame is needed.
+    private func share(
+        _ portion: Portion?, behind header: Int, _ file: String, with sink: any FileSink
+    ) throws(EngineError) -> Bool {
+        guard let source, let portion, portion.end == header + portion.bytes else { return false }
+        do throws(StorageError) {
+            return try sink.share(file, of: source, length: portion.end)
+        } catch {
+            throw EngineError(error)
         }
     }
 }

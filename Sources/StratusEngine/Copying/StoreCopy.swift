@@ -201,7 +201,7 @@ extension StoreCopy {
     /// Of chunks that were stored, or moved, since the copy begins.
     private func chunkCopy(for identity: StoreIdentity) -> ChunkCopy {
         ChunkCopy(
-            limit: chunkLimit,
+            limit: chunkLimit, sharing: chunks.storage,
             header: { number throws(EngineError) in
                 try held { () throws(ChunkError) in
                     try chunks.header(ofSegment: number, for: identity.idBits)

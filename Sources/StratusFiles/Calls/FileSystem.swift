@@ -76,6 +76,13 @@ package protocol FileSystem: Sendable {
     /// Gives back the blocks that lie in a range as a whole; all of the range reads as zero then.
     func deallocate(_ file: FileDescriptor, _ range: Range<Int>) throws(SystemError)
 
+    /// Whether descriptors of the other one are good here, too.
+    func isSame(as other: any FileSystem) -> Bool
+
+    /// ioctl(FICLONE): an empty file becomes what `source` is; both share blocks, until one of them is
+    /// changed. Fails where the file system has no such files, or both lie in different ones.
+    func clone(_ source: FileDescriptor, into target: FileDescriptor) throws(SystemError)
+
     func status(_ file: FileDescriptor) throws(SystemError) -> FileStatus
 
     /// The status of what `name` stands for, which may have several parts; of a symbolic link that

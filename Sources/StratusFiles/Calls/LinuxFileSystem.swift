@@ -160,6 +160,15 @@ package struct LinuxFileSystem: FileSystem {
         if result < 0 { throw SystemError(number: -result, in: "fallocate") }
     }
 
+    package func isSame(as other: any FileSystem) -> Bool { other is LinuxFileSystem }
+
+    package func clone(
+        _ source: FileDescriptor, into target: FileDescriptor
+    ) throws(SystemError) {
+        let result = clinux_clone(source.rawValue, target.rawValue)
+        if result < 0 { throw SystemError(number: -result, in: "ioctl") }
+    }
+
     package func status(_ file: FileDescriptor) throws(SystemError) -> FileStatus {
         var status = stat()
         // Safe: the structure outlives the call.

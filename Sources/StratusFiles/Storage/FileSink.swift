@@ -8,6 +8,16 @@ package protocol FileSink: AnyObject {
     func write(
         _ bytes: ArraySlice<UInt8>, at place: Int, of name: String, length: Int
     ) throws(StorageError)
+
+    /// Takes what the file of that name in `source` begins with, so many bytes, without a copy; false
+    /// where that cannot be done.
+    func share(_ name: String, of source: any Storage, length: Int) throws(StorageError) -> Bool
+}
+
+extension FileSink {
+    package func share(
+        _ name: String, of source: any Storage, length: Int
+    ) throws(StorageError) -> Bool { false }
 }
 
 /// Makes the files in a storage.
@@ -27,6 +37,14 @@ package final class StorageSink: FileSink {
     package func finish() throws(StorageError) {
         try file?.sync()
         file = nil
+    }
+
+    package func share(
+        _ name: String, of source: any Storage, length: Int
+    ) throws(StorageError) -> Bool {
+        try finish()
+        file = storage.clone(name, of: source, length: length)
+        return file != nil
     }
 
     package func write(

@@ -66,11 +66,36 @@ package final class LocalStorage: Storage {
     package func create(
         _ name: String, length: Int
     ) throws(StorageError) -> any StorageFile {
-        let file = try OpenFile(name, in: directory, .creatingExclusively)
-        do {
+        let file = try create(name) { file throws(StorageError) in
             try file.call { system, descriptor throws(SystemError) in
                 try system.truncate(descriptor, to: length)
             }
+        }
+        return LocalFile(descriptors.add(file), length: length, descriptors, policy: policy)
+    }
+
+    package func clone(_ name: String, of source: any Storage, length: Int) -> (any StorageFile)? {
+        guard let source = source as? LocalStorage, fileSystem.isSame(as: source.fileSystem),
+            let original = try? source.descriptors.open(name)
+        else { return nil }
+        let file = try? create(name) { file throws(StorageError) in
+            try file.call { system, descriptor throws(SystemError) in
+                try system.clone(original.descriptor, into: descriptor)
+                try system.truncate(descriptor, to: length)
+            }
+        }
+        return file.map {
+            LocalFile(descriptors.add($0), length: length, descriptors, policy: policy)
+        }
+    }
+
+    /// Makes a file, which `body` fills. Its name is durable when this returns.
+    private func create(
+        _ name: String, _ body: (OpenFile) throws(StorageError) -> Void
+    ) throws(StorageError) -> OpenFile {
+        let file = try OpenFile(name, in: directory, .creatingExclusively)
+        do {
+            try body(file)
             try file.sync()
             try syncDirectory()
         } catch {
@@ -80,7 +105,7 @@ package final class LocalStorage: Storage {
             }
             throw error
         }
-        return LocalFile(descriptors.add(file), length: length, descriptors, policy: policy)
+        return file
     }
 
     package func open(_ name: String) throws(StorageError) -> any StorageFile {

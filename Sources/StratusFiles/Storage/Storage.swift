@@ -15,6 +15,11 @@ package protocol Storage: AnyObject, Sendable {
     /// this returns; fails with `.exists` where the name is taken.
     func create(_ name: String, length: Int) throws(StorageError) -> any StorageFile
 
+    /// Makes a file of what the file of that name in `source` begins with, so many bytes, which are not
+    /// copied but shared. Its name and length are durable when this returns. Nil where that cannot be
+    /// done: then there is no file.
+    func clone(_ name: String, of source: any Storage, length: Int) -> (any StorageFile)?
+
     /// Opens a file for reading and, by the writer, for appending.
     func open(_ name: String) throws(StorageError) -> any StorageFile
 
@@ -71,6 +76,9 @@ package protocol Storage: AnyObject, Sendable {
 
 extension Storage {
     package var maps: Bool { false }
+    package func clone(
+        _ name: String, of source: any Storage, length: Int
+    ) -> (any StorageFile)? { nil }
     package func holder(of name: String, at byte: Int) -> (file: String, byte: Int)? { nil }
     package func openUnchanging(_ name: String) throws(StorageError) -> any StorageFile {
         try open(name)

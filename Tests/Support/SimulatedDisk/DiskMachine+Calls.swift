@@ -237,6 +237,23 @@ extension DiskMachine {
         try end(.deallocate, turn)
     }
 
+    /// Sharing is not simulated: what is changed of one of the files is not changed of the other.
+    mutating func clone(
+        _ source: FileDescriptor, into target: FileDescriptor, _ process: Int
+    ) throws(SystemError) {
+        let turn = try begin(.clone, by: process, on: target)
+        let from = try findFile(source, of: process, .clone, writing: false)
+        let place = try findFile(target, of: process, .clone, writing: true)
+        guard medium.options.sharesBlocks else { throw SystemError(.notSupported, in: "ioctl") }
+        let content = medium.files[from].visible
+        let bytes = (0..<FileContent.sectors(for: content.length)).flatMap(content.bytes(ofSector:))
+        medium.withFile(place) { file in
+            file.write(bytes.span.extracting(first: content.length), at: 0)
+        }
+        medium.touch(.file(place))
+        try end(.clone, turn)
+    }
+
     mutating func status(
         _ file: FileDescriptor, _ process: Int
     ) throws(SystemError) -> FileStatus {

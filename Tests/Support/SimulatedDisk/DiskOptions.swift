@@ -20,6 +20,8 @@ package struct DiskOptions: Sendable {
     package var missSeed: UInt64 = 0
     /// Whether it has files without a name; not every file system does.
     package var hasUnnamedFiles = true
+    /// Whether files can share blocks; not every file system can do that.
+    package var sharesBlocks = false
     /// Whether ``SimulatedDisk/makeStale(_:sector:by:)`` works; it costs memory.
     package var keepsReplacedSectors = false
 
@@ -30,7 +32,7 @@ package struct DiskOptions: Sendable {
 /// The calls of a ``FileSystem``.
 package enum DiskCall: Int, CaseIterable, Sendable {
     case openDirectory, makeDirectory, open, openUnnamed, close, read, readResident, map, write
-    case startWriting, synchronizeData, synchronize, truncate, allocate, deallocate, status
+    case startWriting, synchronizeData, synchronize, truncate, allocate, deallocate, clone, status
     case setPermissions, setTimes, link, makeLink, target, rename, unlink, list, lock
 
     /// The name that an error carries, as on Linux.
@@ -48,6 +50,7 @@ package enum DiskCall: Int, CaseIterable, Sendable {
         case .synchronize: "fsync"
         case .truncate: "ftruncate"
         case .allocate, .deallocate: "fallocate"
+        case .clone: "ioctl"
         case .status: "fstat"
         case .setPermissions: "fchmod"
         case .setTimes: "futimens"
@@ -65,7 +68,7 @@ package enum DiskCall: Int, CaseIterable, Sendable {
     package var changesDisk: Bool {
         switch self {
         case .makeDirectory, .open, .openUnnamed, .write, .synchronizeData, .synchronize,
-            .truncate, .allocate, .deallocate, .setPermissions, .setTimes, .link, .makeLink,
+            .truncate, .allocate, .deallocate, .clone, .setPermissions, .setTimes, .link, .makeLink,
             .rename, .unlink:
             true
         case .openDirectory, .close, .read, .readResident, .map, .startWriting, .status, .target,

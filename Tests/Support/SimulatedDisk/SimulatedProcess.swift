@@ -134,6 +134,19 @@ package struct SimulatedProcess: FileSystem {
         }
     }
 
+    package func isSame(as other: any FileSystem) -> Bool {
+        guard let other = other as? SimulatedProcess else { return false }
+        return other.disk === disk && other.number == number
+    }
+
+    package func clone(
+        _ source: FileDescriptor, into target: FileDescriptor
+    ) throws(SystemError) {
+        try disk.machine.withLock { machine throws(SystemError) in
+            try machine.clone(source, into: target, number)
+        }
+    }
+
     package func status(_ file: FileDescriptor) throws(SystemError) -> FileStatus {
         try disk.machine.withLock { machine throws(SystemError) in
             try machine.status(file, number)

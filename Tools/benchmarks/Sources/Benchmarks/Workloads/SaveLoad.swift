@@ -45,19 +45,31 @@ struct SaveLoad {
         return end - start
     }
 
-    /// Saves until the time is over or `goesOn` says no.
-    ///
-    /// - Parameter next: the number of the first record, and afterwards of the one behind the last.
+    init() {}
+
+    /// The same of what is saved until the time is over or `goesOn` says no.
     init(
         in container: Container, from next: inout Int, for seconds: Double = .infinity,
         while goesOn: () -> Bool = { true }
     ) async throws {
+        try await run(in: container, from: &next, of: .max, for: seconds, while: goesOn)
+    }
+
+    /// Saves until the time is over or `goesOn` says no.
+    ///
+    /// - Parameters:
+    ///   - next: the number of the first record, and afterwards of the one behind the last.
+    ///   - count: behind so many records come the first ones again.
+    mutating func run(
+        in container: Container, from next: inout Int, of count: Int,
+        for seconds: Double = .infinity, while goesOn: () -> Bool = { true }
+    ) async throws {
         let database = container.privateDatabase(for: Self.user)
-        let start = now()
+        let (start, before) = (now(), times.count)
         while goesOn(), now() - start < seconds {
             times.append(try await Self.save(next, in: database))
-            next += Self.batch
+            next = (next + Self.batch) % count
         }
-        guard !times.isEmpty else { throw BenchmarkError("too short for a save") }
+        guard times.count > before else { throw BenchmarkError("too short for a save") }
     }
 }
