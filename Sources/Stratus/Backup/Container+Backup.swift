@@ -26,9 +26,9 @@ extension Container {
     ///   - mark: the name of a mark that is left at the very state that the archive has, so that this stays
     ///     readable in the store, such as to be compared with later ones. Earlier marks of that name
     ///     are removed once the archive is there; so each kind of backup should have a name of its
-    ///     own. A mark keeps its state until it is removed, and forgets no less: for how long an
-    ///     archive can be gone on from, the deletion policy says. Nil: none is left; nor where this
-    ///     container does not write the store.
+    ///     own. The archive has the states at all marks, also at the earlier one of that name. A mark keeps
+    ///     its state until it is removed, and forgets no less: for how long an archive can be gone on from,
+    ///     the deletion policy says. Nil: none is left.
     ///   - progress: is told how many bytes of the store were read, of about how many.
     ///   - hashing: is told how many records were read for content hashes.
     /// - Throws: ``StoreError`` with `invalidArguments` where `base` is of another store, of another
@@ -43,7 +43,7 @@ extension Container {
     public nonisolated(nonsending) func backup(
         of parts: [Archive.Part] = [], to path: String, since base: Archive? = nil,
         keepingHistory: Bool = false, contentHashes: Bool = true,
-        marking mark: String? = Mark.ofBackups,
+        marking mark: String? = nil,
         progress: @escaping ReadingProgress = { _, _ in },
         hashing: @escaping RecordProgress = { _, _ in }
     ) async throws(StoreError) -> Archive {
@@ -51,7 +51,7 @@ extension Container {
             of: parts, since: base, keepsHistory: keepingHistory, contentHashes: contentHashes,
             progress: progress, hashing: hashing)
         return try await answer { () async throws(EngineError) -> Archive in
-            try await archiving(marking: isWriting ? mark : nil) {
+            try await archiving(marking: mark) {
                 source, mark async throws(EngineError) -> Archive in
                 try await source.archive(request, at: mark, to: path)
             }
@@ -62,7 +62,7 @@ extension Container {
     /// ends the backup; without the last bytes what was written is no archive.
     public nonisolated(nonsending) func backup(
         of parts: [Archive.Part] = [], since base: Archive? = nil, keepingHistory: Bool = false,
-        contentHashes: Bool = true, marking mark: String? = Mark.ofBackups,
+        contentHashes: Bool = true, marking mark: String? = nil,
         progress: @escaping ReadingProgress = { _, _ in },
         hashing: @escaping RecordProgress = { _, _ in },
         into write: @escaping @Sendable ([UInt8]) throws -> Void
@@ -71,14 +71,12 @@ extension Container {
             of: parts, since: base, keepsHistory: keepingHistory, contentHashes: contentHashes,
             progress: progress, hashing: hashing)
         try await answer { () async throws(EngineError) in
-            try await archiving(marking: isWriting ? mark : nil) {
+            try await archiving(marking: mark) {
                 source, mark async throws(EngineError) in
                 try await source.archive(request, at: mark, into: write)
             }
         }
     }
-
-    private var isWriting: Bool { if case .writing = access { true } else { false } }
 
     /// Of a source that is steady; `mark` is where the archive ends, nil: at the end of the journal.
     nonisolated(nonsending) func archive(

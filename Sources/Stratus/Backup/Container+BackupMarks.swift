@@ -143,17 +143,6 @@ extension Container: BackupWriter {
         }
         return true
     }
-
-    /// Removes the earlier ones of that name. One that cannot be removed goes with the next archive that
-    /// is marked so.
-    private nonisolated(nonsending) func removeMarks(
-        named name: String, before last: Mark
-    ) async {
-        guard let marks = try? await marks() else { return }
-        for mark in marks where mark.name == name && mark.offset < last.offset {
-            try? await removeMark(mark)
-        }
-    }
 }
 
 extension StoreReading {

@@ -15,9 +15,6 @@ public struct Mark: Hashable, Sendable {
     /// The chain over the journal up to there: another journal with the same value there has the
     /// same history.
     public var chain: UInt64
-
-    /// The name of the mark that a backup leaves where no other one is given.
-    public static let ofBackups = "backup"
 }
 
 extension Container {

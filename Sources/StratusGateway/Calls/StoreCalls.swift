@@ -56,7 +56,6 @@ struct StoreBackup: Call {
     private let parts: [Archive.Part]
     private let keepsHistory: Bool
     private let contentHashes: Bool
-    /// Nil: none is left.
     private let mark: String?
 
     init(_ keys: JSONKeys<Key>) throws(Mismatch) {
@@ -65,8 +64,7 @@ struct StoreBackup: Call {
         parts = try keys.optional(.parts, as: [String].self)?.map { Archive.Part(text: $0) } ?? []
         keepsHistory = try keys.optional(.history) ?? false
         contentHashes = try keys.optional(.hashes) ?? true
-        let name = try keys.optional(.mark) ?? Mark.ofBackups
-        mark = name.isEmpty ? nil : name
+        mark = try keys.optional(.mark)
     }
 
     func run(in session: Session) async throws(StoreError) -> JSONObject {

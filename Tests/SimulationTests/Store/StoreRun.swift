@@ -451,8 +451,7 @@ extension StoreRun {
         tally.archives += 1
         do throws(StoreError) {
             try await container.backup(
-                to: store.archivePath(name), since: base, keepingHistory: keepsHistory,
-                marking: nil)
+                to: store.archivePath(name), since: base, keepingHistory: keepsHistory)
         } catch {
             guard error.cause == .changeToken(.compacted), base != nil, model.mayForget else {
                 throw error

@@ -28,11 +28,10 @@ extension Command {
             newest archive of STORE there, and has no content hashes; where there is none to go on \
             from, and after --full-every archives, one is full.
 
-            A service that has STORE open, if its gateway listens, leaves a mark at the state that the \
-            archive has: backup, or the name of --mark. That state stays readable with \
-            '--at mark:backup', such as to bring back what was changed since, and takes room until \
-            the mark is removed; earlier marks of the name are removed once the archive is there. With \
-            --no-mark there is none. Without a service there is one only with --mark.
+            With --mark a mark of that name is left in STORE at the state that the archive has, which \
+            stays readable with '--at mark:NAME'; earlier marks of the name are removed once the \
+            archive is there. A service that has STORE open makes the mark, if its gateway listens; \
+            otherwise there is none, with a warning.
 
             'stratus backups' looks into archives, 'stratus restore' brings back what they hold.
             """,
@@ -48,7 +47,6 @@ extension Command {
             Option("no-hash", "do not compute content hashes, by which a restore is proved"),
             Option(
                 "mark", taking: .init("NAME"), "the name of the mark that is left"),
-            Option("no-mark", "leave no mark"),
             Option(
                 "follow", taking: .init("SECONDS", .number),
                 "an archive of what changed every so many seconds"),
@@ -223,7 +221,7 @@ extension Command {
             Makes a copy of STORE in the directory COPY, which must not exist, as of one commit. \
             Copying the files of a store that is open fails at random; this does not. The copy is \
             of the same store and goes its own way: neither takes change tokens that the other \
-            hands out later. Where files can share blocks (XFS, Btrfs), assets take no room in the copy. \
+            hands out later. Where files can share blocks (XFS, Btrfs), most assets take no room in the copy. \
             With --clone it is another store, whose shares are ended and whose roles are taken \
             back, unless --with-access keeps them. Each share and role of the copy is listed.
             """,

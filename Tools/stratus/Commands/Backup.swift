@@ -22,20 +22,7 @@ enum Backup {
         if invocation.has("full-every") {
             throw ToolError.usage("backup", "--full-every goes with --follow")
         }
-        try invocation.refuse("no-mark", with: ["mark"])
-        let mark = invocation.value("mark")
-        if !invocation.has("no-mark"), let service = try await Service(invocation.argument("STORE"))
-        {
-            let writer = ServiceWriter(service: service, invocation: invocation)
-            do {
-                return try await write(
-                    writer, marking: mark ?? Mark.ofBackups, to: target, invocation, output)
-            } catch let error as StoreError where error.code == .permissionFailure && mark == nil {
-                output.warning("backup.mark", "no mark is left: \(error.reason)")
-                return try await write(invocation.openStore(), to: target, invocation, output)
-            }
-        }
-        guard let mark else {
+        guard let mark = invocation.value("mark") else {
             return try await write(invocation.openStore(), to: target, invocation, output)
         }
         let container: Container
@@ -43,6 +30,9 @@ enum Backup {
             container = try await invocation.openForWriting()
         } catch {
             guard case .locked? = error.cause else { throw error }
+            if let service = try ServiceWriter(invocation) {
+                return try await write(service, marking: mark, to: target, invocation, output)
+            }
             output.warning(
                 "backup.mark",
                 "no mark is left: another process has the store open, and no gateway of it listens")

@@ -22,17 +22,27 @@ struct Service {
     func call(
         _ name: String, _ body: JSONObject, _ invocation: Invocation
     ) async throws -> JSONObject {
+        guard let answer = try await Self.call(name, body, invocation, over: connection) else {
+            throw ToolError(.internal, id: "service.gone", Self.goneReason)
+        }
+        return answer
+    }
+
+    fileprivate static let goneReason =
+        "the service went away: whether the store was changed is not known"
+
+    /// The same over a connection; nil where the service goes away.
+    fileprivate static func call(
+        _ name: String, _ body: JSONObject, _ invocation: Invocation,
+        over connection: LocalConnection
+    ) async throws(StoreError) -> JSONObject? {
         let request = GatewayRequest(
             as: invocation.user, database: invocation.gatewayDatabase, call: name, body: body)
         // Whatever fails on the way, it is not known what came of it.
-        let answer = try? await IOThreads(count: 1).outcome { [connection] in
+        let answer = try? await IOThreads(count: 1).outcome {
             try Self.answer(to: request, over: connection)
         }.get()
-        guard let answer else {
-            throw ToolError(
-                .internal, id: "service.gone",
-                "the service went away: whether the store was changed is not known")
-        }
+        guard let answer else { return nil }
         return try GatewayResponse(line: answer).get()
     }
 
@@ -105,10 +115,18 @@ extension JSONObject {
     }
 }
 
-/// A service that writes the store of which a backup is made.
+/// A service that writes the store of which a backup is made. It is connected to for each call: it would
+/// not wait for the next one for as long as a backup takes.
 struct ServiceWriter: BackupWriter {
-    let service: Service
-    let invocation: Invocation
+    private let path: String
+    private let invocation: Invocation
+
+    /// Nil where no service has the store open, or it does not listen.
+    init?(_ invocation: Invocation) throws(StoreError) {
+        path = invocation.argument("STORE")
+        self.invocation = invocation
+        guard try Container.service(at: path) != nil else { return nil }
+    }
 
     func leaveMark(_ name: String) async throws(StoreError) -> UInt64 {
         let answer = try await call("store/mark", ["name": .string(name)])
@@ -134,10 +152,9 @@ struct ServiceWriter: BackupWriter {
     }
 
     private func call(_ name: String, _ body: JSONObject) async throws(StoreError) -> JSONObject {
-        do {
-            return try await service.call(name, body, invocation)
-        } catch {
-            throw StoreError(translating: error)
-        }
+        guard let connection = try Container.service(at: path),
+            let answer = try await Service.call(name, body, invocation, over: connection)
+        else { throw StoreError(.serviceUnavailable, Service.goneReason) }
+        return answer
     }
 }
