@@ -25,7 +25,7 @@ int clinux_allocate(int file, int64_t offset, int64_t length);
 /// fallocate(2) that makes a hole and keeps the file's length.
 int clinux_deallocate(int file, int64_t offset, int64_t length);
 
-// Makes an empty file what another one is; both share blocks until one of them is changed.
+/// ioctl(FICLONE): makes an empty file what another one is; both share blocks until one of them is changed.
 int clinux_clone(int source, int target);
 
 /// pwritev2(2) with RWF_DONTCACHE; where the kernel or the file system does not know that,

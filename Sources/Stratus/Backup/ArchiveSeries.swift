@@ -32,8 +32,8 @@ public struct ArchiveSeries: Sendable {
         /// How long what the store would forget waits for the next archive.
         public var holding = Duration.seconds(86_400)
         /// The name of a mark that is left where the newest archive ends, as of
-        /// ``Container/backup(of:to:since:keepingHistory:contentHashes:marking:progress:hashing:)``: there is one
-        /// at a time. Marks of that name, and that marks were removed, are no change for which an archive
+        /// ``Container/backup(of:to:since:keepingHistory:contentHashes:marking:progress:hashing:)``: there
+        /// is one at a time. Marks of that name, and that marks were removed, are no change for which an archive
         /// is written. Nil: none is left. Where another process writes the store there can be none.
         public var mark: String?
 
@@ -65,8 +65,8 @@ public struct ArchiveSeries: Sendable {
     /// it is what another process has committed by now.
     ///
     /// - Throws: ``StoreError`` as
-    ///   ``Container/backup(of:to:since:keepingHistory:contentHashes:marking:progress:hashing:)``; the next call
-    ///   tries again.
+    ///   ``Container/backup(of:to:since:keepingHistory:contentHashes:marking:progress:hashing:)``; the
+    ///   next call tries again.
     public nonisolated(nonsending) mutating func next(
         progress: @escaping Container.ReadingProgress = { _, _ in }
     ) async throws(StoreError) -> Archive? {
@@ -81,20 +81,7 @@ public struct ArchiveSeries: Sendable {
         files = nil
         // From before the copy on, so that it holds all of what the copy has.
         let next = container.holdForBackup(options.holding)
-        let made = try await answering { () async throws(EngineError) -> Archive? in
-            let source = try await container.steadySource()
-            if let last {
-                let (hasChanges, end) = try await source.hasChanges(
-                    since: last, from: seen, but: options.mark)
-                seen = end
-                if !hasChanges { return nil }
-            }
-            guard let mark = options.mark else { return try await archive(source, nil, progress) }
-            return try await container.archiving(marking: mark) {
-                source, mark async throws(EngineError) -> Archive in
-                try await archive(source, mark, progress)
-            }
-        }
+        let made = try await archive(container.steadyContainer(), progress)
         hold = next
         if let made {
             last = made
@@ -149,17 +136,34 @@ public struct ArchiveSeries: Sendable {
         }
     }
 
+    /// Nil where nothing changed.
+    private nonisolated(nonsending) mutating func archive(
+        _ source: Container, _ progress: @escaping Container.ReadingProgress
+    ) async throws(StoreError) -> Archive? {
+        if let last {
+            let (hasChanges, end) = try await source.hasChanges(
+                since: last, from: seen, but: options.mark)
+            seen = end
+            if !hasChanges { return nil }
+        }
+        guard let mark = options.mark else { return try await archive(source, nil, progress) }
+        return try await container.archiving(marking: mark) {
+            source, mark async throws(StoreError) -> Archive in
+            try await archive(source, mark, progress)
+        }
+    }
+
     private nonisolated(nonsending) func archive(
         _ source: Container, _ mark: Mark?, _ progress: @escaping Container.ReadingProgress
-    ) async throws(EngineError) -> Archive {
+    ) async throws(StoreError) -> Archive {
         if let last, last.information.chainLength < options.chainLimit {
-            do throws(EngineError) {
+            do throws(StoreError) {
                 return try await source.archive(
                     BackupRequest(
                         of: [], since: last, keepsHistory: options.keepsHistory,
                         contentHashes: false, progress: progress), at: mark, to: path)
             } catch {
-                guard StoreError(error).needsFullBackup else { throw error }
+                guard error.needsFullBackup else { throw error }
             }
         }
         return try await source.archive(
@@ -227,21 +231,23 @@ extension Container {
     /// - Parameter mark: the name of marks that are no change, nor is then what removes a mark.
     fileprivate nonisolated(nonsending) func hasChanges(
         since archive: Archive, from first: UInt64, but mark: String?
-    ) async throws(EngineError) -> (Bool, end: UInt64) {
-        try await threads.run { [self] in
-            let table = archive.last.table
-            let reading = reading.waiting
-            let zones = try ZoneSelection(table.selection)?.numbers(in: reading).zones
-            var log = log(from: max(first, table.end))
-            while let line = try log.nextLine() {
-                let entry = line.entry
-                guard entry.kind.isEntry else { continue }
-                if let mark, try entry.isOfMark(named: mark) { continue }
-                if zones.map({ foundation.registry.concerns(entry, $0) }) ?? true {
-                    return (true, entry.offset.rawValue)
+    ) async throws(StoreError) -> (Bool, end: UInt64) {
+        try await answer { () async throws(EngineError) -> (Bool, end: UInt64) in
+            try await threads.run { [self] in
+                let table = archive.last.table
+                let reading = reading.waiting
+                let zones = try ZoneSelection(table.selection)?.numbers(in: reading).zones
+                var log = log(from: max(first, table.end))
+                while let line = try log.nextLine() {
+                    let entry = line.entry
+                    guard entry.kind.isEntry else { continue }
+                    if let mark, try entry.isOfMark(named: mark) { continue }
+                    if zones.map({ foundation.registry.concerns(entry, $0) }) ?? true {
+                        return (true, entry.offset.rawValue)
+                    }
                 }
+                return (false, reading.head.rawValue)
             }
-            return (false, reading.head.rawValue)
         }
     }
 

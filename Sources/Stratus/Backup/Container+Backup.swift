@@ -42,20 +42,14 @@ extension Container {
     @discardableResult
     public nonisolated(nonsending) func backup(
         of parts: [Archive.Part] = [], to path: String, since base: Archive? = nil,
-        keepingHistory: Bool = false, contentHashes: Bool = true,
-        marking mark: String? = nil,
+        keepingHistory: Bool = false, contentHashes: Bool = true, marking mark: String? = nil,
         progress: @escaping ReadingProgress = { _, _ in },
         hashing: @escaping RecordProgress = { _, _ in }
     ) async throws(StoreError) -> Archive {
         let request = BackupRequest(
             of: parts, since: base, keepsHistory: keepingHistory, contentHashes: contentHashes,
             progress: progress, hashing: hashing)
-        return try await answer { () async throws(EngineError) -> Archive in
-            try await archiving(marking: mark) {
-                source, mark async throws(EngineError) -> Archive in
-                try await source.archive(request, at: mark, to: path)
-            }
-        }
+        return try await backup(request, to: path, marking: mark)
     }
 
     /// The same to wherever `write` puts the bytes, which it is given in their order. What it throws
@@ -70,48 +64,50 @@ extension Container {
         let request = BackupRequest(
             of: parts, since: base, keepsHistory: keepingHistory, contentHashes: contentHashes,
             progress: progress, hashing: hashing)
-        try await answer { () async throws(EngineError) in
-            try await archiving(marking: mark) {
-                source, mark async throws(EngineError) in
-                try await source.archive(request, at: mark, into: write)
-            }
-        }
+        try await backup(request, marking: mark, into: write)
     }
 
     /// Of a source that is steady; `mark` is where the archive ends, nil: at the end of the journal.
     nonisolated(nonsending) func archive(
-        _ request: BackupRequest, at mark: Mark? = nil, to path: String
-    ) async throws(EngineError) -> Archive {
-        let system = foundation.storage.fileSystem
-        return try await threads.run { [self] in
-            let backup = try StoreBackup(of: self, at: mark, request)
-            let path = backup.path(for: path, on: system)
-            let file = try making(path) { () throws(SystemError) in
-                try FreshFile(path, length: 0, outside: foundation.storage, on: system)
-            }
-            var directory = try ArchiveDirectory(at: LocalStorage.parent(of: path), on: system)
-            try backup.checkBase(in: &directory, path)
-            var place = 0
-            try backup.write { bytes throws(StorageError) in
-                do throws(SystemError) {
-                    try file.write([bytes[...]], at: place)
-                } catch {
-                    throw StorageError(error, file: path)
-                }
-                place += bytes.count
-            }
-            try making(path) { () throws(SystemError) in try file.place() }
-            return try Archive(path, in: &directory)
+        _ request: BackupRequest, at mark: Mark?, to path: String
+    ) async throws(StoreError) -> Archive {
+        try await answer { () async throws(EngineError) -> Archive in
+            try await threads.run { [self] in try write(request, at: mark, to: path) }
         }
     }
 
     nonisolated(nonsending) func archive(
-        _ request: BackupRequest, at mark: Mark? = nil,
+        _ request: BackupRequest, at mark: Mark?,
         into write: @escaping @Sendable ([UInt8]) throws -> Void
-    ) async throws(EngineError) {
-        try await threads.run { [self] in
-            try StoreBackup(of: self, at: mark, request).write(through: write)
+    ) async throws(StoreError) {
+        try await answer { () async throws(EngineError) in
+            try await threads.run { [self] in
+                try StoreBackup(of: self, at: mark, request).write(through: write)
+            }
         }
+    }
+
+    private func write(_ request: BackupRequest, at mark: Mark?, to path: String) throws -> Archive
+    {
+        let system = foundation.storage.fileSystem
+        let backup = try StoreBackup(of: self, at: mark, request)
+        let path = backup.path(for: path, on: system)
+        let file = try making(path) { () throws(SystemError) in
+            try FreshFile(path, length: 0, outside: foundation.storage, on: system)
+        }
+        var directory = try ArchiveDirectory(at: LocalStorage.parent(of: path), on: system)
+        try backup.checkBase(in: &directory, path)
+        var place = 0
+        try backup.write { bytes throws(StorageError) in
+            do throws(SystemError) {
+                try file.write([bytes[...]], at: place)
+            } catch {
+                throw StorageError(error, file: path)
+            }
+            place += bytes.count
+        }
+        try making(path) { () throws(SystemError) in try file.place() }
+        return try Archive(path, in: &directory)
     }
 
     /// The store as it is now, held like that of another process: what it needs stays, whatever is

@@ -25,11 +25,11 @@ extension BackupWriter {
     /// fails, it is removed.
     nonisolated(nonsending) func archiving<Result>(
         marking name: String?,
-        _ body: nonisolated(nonsending) (Container, Mark?) async throws(EngineError) -> Result
-    ) async throws(EngineError) -> Result {
+        _ body: nonisolated(nonsending) (Container, Mark?) async throws(StoreError) -> Result
+    ) async throws(StoreError) -> Result {
         let (source, mark) = try await source(marking: name)
         guard let name, let mark else { return try await body(source, nil) }
-        do throws(EngineError) {
+        do throws(StoreError) {
             let result = try await body(source, mark)
             // One that cannot be removed goes with the next archive that is marked so.
             let marks = (try? await source.marks()) ?? []
@@ -46,42 +46,33 @@ extension BackupWriter {
     /// The store at a mark that is made. It may have what was committed since, too.
     private nonisolated(nonsending) func source(
         marking name: String?
-    ) async throws(EngineError) -> (container: Container, mark: Mark?) {
-        do throws(StoreError) {
-            guard let name else { return (try await steadyContainer(), nil) }
-            // So that the next one has little to write, and little is committed behind the mark meanwhile.
-            try await checkpoint()
-            for _ in 0..<markTries {
-                let offset = try await leaveMark(name)
-                do throws(StoreError) {
-                    let source = try await steadyContainer()
-                    if let mark = try await source.steadyMark(at: offset) { return (source, mark) }
-                } catch {
-                    try? await removeMark(name, at: offset)
-                    throw error
-                }
+    ) async throws(StoreError) -> (container: Container, mark: Mark?) {
+        guard let name else { return (try await steadyContainer(), nil) }
+        // So that the next one has little to write, and little is committed behind the mark meanwhile.
+        try await checkpoint()
+        for _ in 0..<markTries {
+            let offset = try await leaveMark(name)
+            do throws(StoreError) {
+                let source = try await steadyContainer()
+                if let mark = try await source.steadyMark(at: offset) { return (source, mark) }
+            } catch {
                 try? await removeMark(name, at: offset)
+                throw error
             }
-        } catch {
-            throw .refused(error)
+            try? await removeMark(name, at: offset)
         }
-        throw .refused(
+        throw StoreError(
             .serviceUnavailable,
             "no mark could be made: assets are collected, marks removed or deletions forgotten all the "
                 + "time; try again when that has ended")
     }
-}
 
-extension BackupWriter {
     /// As of ``Container/backup(of:to:since:keepingHistory:contentHashes:marking:progress:hashing:)``.
     package nonisolated(nonsending) func backup(
         _ request: BackupRequest, to path: String, marking name: String?
     ) async throws(StoreError) -> Archive {
-        try await answering { () async throws(EngineError) -> Archive in
-            try await archiving(marking: name) {
-                source, mark async throws(EngineError) -> Archive in
-                try await source.archive(request, at: mark, to: path)
-            }
+        try await archiving(marking: name) { source, mark async throws(StoreError) -> Archive in
+            try await source.archive(request, at: mark, to: path)
         }
     }
 
@@ -89,10 +80,8 @@ extension BackupWriter {
         _ request: BackupRequest, marking name: String?,
         into write: @escaping @Sendable ([UInt8]) throws -> Void
     ) async throws(StoreError) {
-        try await answering { () async throws(EngineError) in
-            try await archiving(marking: name) { source, mark async throws(EngineError) in
-                try await source.archive(request, at: mark, into: write)
-            }
+        try await archiving(marking: name) { source, mark async throws(StoreError) in
+            try await source.archive(request, at: mark, into: write)
         }
     }
 }

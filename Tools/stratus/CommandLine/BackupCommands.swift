@@ -221,9 +221,9 @@ extension Command {
             Makes a copy of STORE in the directory COPY, which must not exist, as of one commit. \
             Copying the files of a store that is open fails at random; this does not. The copy is \
             of the same store and goes its own way: neither takes change tokens that the other \
-            hands out later. Where files can share blocks (XFS, Btrfs), most assets take no room in the copy. \
-            With --clone it is another store, whose shares are ended and whose roles are taken \
-            back, unless --with-access keeps them. Each share and role of the copy is listed.
+            hands out later. Where files can share blocks (XFS, Btrfs), most assets take no room in \
+            the copy. With --clone it is another store, whose shares are ended and whose roles are \
+            taken back, unless --with-access keeps them. Each share and role of the copy is listed.
             """,
         arguments: [.store, Argument("COPY", "the directory that is made", .path)],
         options: [

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Stratus
 import StratusGateway
 
@@ -23,8 +24,7 @@ enum Keep {
                 removes ? "store/unmark" : "store/mark", ["name": .string(name)], invocation)
         }
         let date = try invocation.localTime.date(mark.text("date") ?? "")
-        let text = [mark.text("offset"), date.map { output.date($0) }, Output.escaped(name)]
-        try output.result("mark", mark, text: text.compactMap(\.self).joined(separator: "  "))
+        try output.result("mark", mark, text: text(mark.text("offset"), date, name, output))
         return .ok
     }
 
@@ -34,9 +34,18 @@ enum Keep {
         let container = try await invocation.openStore()
         try output.header(schema: "stratus.marks/1", columns: "offset  date  name")
         for mark in try await container.marks() {
-            try output.result("mark", mark.json, text: mark.text(output))
+            try output.result(
+                "mark", mark.json, text: text(String(mark.offset), mark.date, mark.name, output))
         }
         return .ok
+    }
+
+    /// Of a mark; what a service does not say of it is left out.
+    private static func text(
+        _ offset: String?, _ date: Date?, _ name: String, _ output: Output
+    ) -> String {
+        let parts = [offset, date.map { output.date($0) }, Output.escaped(name)]
+        return parts.compactMap(\.self).joined(separator: "  ")
     }
 
     static func retention(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
@@ -132,11 +141,5 @@ extension History.Policy {
     private static func text(_ value: Int, _ units: [Quantities.Unit]) -> String {
         let unit = units.first { value != 0 && value % $0.length == 0 } ?? units[units.count - 1]
         return "\(value / unit.length)\(unit.name)"
-    }
-}
-
-extension Mark {
-    fileprivate func text(_ output: Output) -> String {
-        "\(offset)  \(output.date(date))  \(Output.escaped(name))"
     }
 }
