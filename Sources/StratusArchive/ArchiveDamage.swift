@@ -1,4 +1,6 @@
-/// Bytes of an archive that are not what was written, or mean nothing: `Formats/Archive.md`.
+package import StratusBytes
+
+/// Bytes of an archive that are not what was written, or mean nothing: `Formats/Backup.md`.
 package struct ArchiveDamage: Error, Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         /// A rule of the page, by its name there.
@@ -16,6 +18,8 @@ package struct ArchiveDamage: Error, Hashable, Sendable {
     package var kind: Kind
     package var file: String
     package var byte: Int
+    /// Of the archive that is missing, if one is.
+    package var missing: Hash128?
 
     package init(_ kind: Kind, file: String, byte: Int) {
         self.kind = kind

@@ -78,7 +78,9 @@ package struct ArchiveDirectory {
                     && $0.table.selection == table.selection
             }
             guard let base else {
-                throw ArchiveDamage(.archive(.base), file: own.name, byte: 0)
+                var damage = ArchiveDamage(.archive(.base), file: own.name, byte: 0)
+                damage.missing = baseID
+                throw damage
             }
             totals.add(base.totals)
             guard totals.excess == nil else {

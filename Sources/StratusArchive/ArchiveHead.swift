@@ -1,6 +1,6 @@
 internal import StratusBytes
 
-/// The first 64 bytes of an archive: `Formats/Archive.md`, "Head".
+/// The first 64 bytes of an archive: `Formats/Backup.md`, "Head".
 struct ArchiveHead: Equatable, Sendable {
     /// Drawn for each archive.
     var archiveID: Hash128
@@ -43,7 +43,7 @@ struct ArchiveHead: Equatable, Sendable {
     }
 }
 
-/// The last 64 bytes of an archive: `Formats/Archive.md`, "Foot".
+/// The last 64 bytes of an archive: `Formats/Backup.md`, "Foot".
 struct ArchiveFoot: Equatable, Sendable {
     var archiveID: Hash128
     /// Where the table lies, and its length, in bytes.

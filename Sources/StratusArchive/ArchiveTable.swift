@@ -1,6 +1,6 @@
 package import StratusBytes
 
-/// What an archive says of itself: `Formats/Archive.md`, "Table". Zones, files and parts, of which there
+/// What an archive says of itself: `Formats/Backup.md`, "Table". Zones, files and parts, of which there
 /// may be very many, are not held: they are read from the file one after the other.
 package struct ArchiveTable: Sendable {
     /// A zone of the store as it was.

@@ -1,5 +1,5 @@
 /// How much an archive has, or a chain of archives together. What a reader holds in memory grows with
-/// it, so that a chain has a limit: `Formats/Archive.md`, "Limits".
+/// it, so that a chain has a limit: `Formats/Backup.md`, "Limits".
 package struct ArchiveTotals: Equatable, Sendable {
     package var archives: Int
     package var files: Int

@@ -9,7 +9,7 @@ package enum ArchiveRefusal: Error, Equatable {
     case chainTooLong(String)
 }
 
-/// Writes an archive from its beginning to its end: `Formats/Archive.md`.
+/// Writes an archive from its beginning to its end: `Formats/Backup.md`.
 package final class ArchiveWriter: FileSink {
     package typealias Output = ([UInt8]) throws(StorageError) -> Void
 

@@ -119,7 +119,7 @@ import StratusEngine
                 "Journal.md",
                 "the newest, where there are more | at most \(StoreIdentity.ancestorLimit) |"
             ),
-            ("Archive.md", "incarnation below \(ArchiveTable.incarnationLimit);"),
+            ("Backup.md", "incarnation below \(ArchiveTable.incarnationLimit);"),
         ]
     }()
 

@@ -22,13 +22,13 @@ extension SampleMaker {
             maker.record("photo", ["file": .asset(Asset(data: maker.bytes(1, count: 5_000)))]))
         try await container.privateDatabase(for: "bob").save(RecordZone(zoneName: "empty"))
         let full = try await container.backup(
-            to: folder + "/full.archive", keepingHistory: history)
+            to: folder + "/full.archive", keepingHistory: history, marking: .none)
         try await database.deleteRecord(withID: Record.ID(recordName: "note-2", zoneID: zone))
         try await maker.fill(database, saves: 2, from: 6, length: 200)
         try await database.save(
             maker.record("film", ["file": .asset(Asset(data: maker.bytes(2, count: 3_000)))]))
         try await container.backup(
-            to: folder + "/since.archive", since: full, keepingHistory: history)
+            to: folder + "/since.archive", since: full, keepingHistory: history, marking: .none)
         try await container.close()
         return maker
     }
@@ -55,11 +55,12 @@ extension SampleMaker {
         map["file"] = .asset(Asset(data: maker.bytes(3, count: 4_000)))
         try await bob.save(map)
         let full = try await container.backup(
-            of: [.zone(zone.zoneName, of: "alice")], to: folder + "/full.archive")
+            of: [.zone(zone.zoneName, of: "alice")], to: folder + "/full.archive",
+            marking: .none)
         try await alice.deleteRecord(withID: Record.ID(recordName: "note-2", zoneID: zone))
         try await maker.fill(alice, saves: 2, from: 4, length: 100)
         try await bob.deleteRecordZone(withID: other)
-        try await container.backup(to: folder + "/since.archive", since: full)
+        try await container.backup(to: folder + "/since.archive", since: full, marking: .none)
         try await container.close()
         return maker
     }

@@ -216,6 +216,35 @@ struct CallTests {
         #expect(try await gateway.call("store/mark", #"{"name":""}"#).code == "BAD_REQUEST")
     }
 
+    @Test func `a backup leaves the mark that is asked for`() async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/backup-\(UUID())"
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let gateway = try await TestGateway(grants: [.maintenance, .files(under: folder)])
+        for (mark, names) in [
+            ("", ["backup"]), (#","mark":"""#, ["backup"]),
+            (#","mark":"noon""#, ["backup", "noon"]),
+        ] {
+            let answer = try await gateway.call(
+                "store/backup", #"{"path":"\#(folder)/\#(UUID())"\#(mark)}"#)
+            #expect(answer.status == 200, "\(mark): \(answer.body["reason"].text ?? "")")
+            #expect(try await gateway.container.marks().map(\.name) == names, "\(mark)")
+        }
+        // A directory gets it under a name; what leads elsewhere is refused.
+        try FileManager.default.createDirectory(
+            atPath: folder + "/all", withIntermediateDirectories: true)
+        let named = try await gateway.call("store/backup", #"{"path":"\#(folder)/all"}"#)
+        #expect(
+            named.body["file"].text?.hasPrefix(folder + "/all/stratus-") == true, "\(named.text)")
+        try FileManager.default.createSymbolicLink(
+            atPath: folder + "/link", withDestinationPath: "/var/tmp")
+        for path in ["/var/tmp/\(UUID())", folder + "/link", folder + "/../\(UUID())"] {
+            let refused = try await gateway.call("store/backup", #"{"path":"\#(path)"}"#)
+            #expect(refused.code == "ACCESS_DENIED", "\(path)")
+        }
+    }
+
     @Test func `a call that is not built yet says so, one that never was is refused`()
         async throws
     {

@@ -299,7 +299,7 @@ import Testing
         try await database.save(note("a"))
         storage.shut()
         let backup = Task {
-            try await container.backup { _ in }
+            try await container.backup(marking: .none) { _ in }
         }
         while !storage.isWaiting { await Task.yield() }
         let checkpoint = Task { try await container.checkpoint() }

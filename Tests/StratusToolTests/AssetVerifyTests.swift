@@ -46,6 +46,36 @@ import Testing
                 #""zone":"files","field":"asset","hint":"\#(hint)","severity":"damage"}"#))
     }
 
+    @Test func `where the journal is damaged the chunks are read all the same`() async throws {
+        let place = try await makePlace()
+        _ = try await place.run("checkpoint @/store")
+        let log = try await place.run("log @/store").results.split(separator: "\n")
+        let record = try #require(log.first { $0.contains("  File") })
+        let byte = try #require(record.split(separator: "  ")[1].split(separator: ":").last)
+        try flip("journal-", try #require(Int(byte)) + 60, in: place)
+        try flip("chunks-", 200, in: place)
+        let run = try await place.run("verify @/store", json: true)
+        #expect(run.code == .differences)
+        #expect(run.results.contains(#""id":"frame.payload checksum""#), "\(run)")
+        #expect(run.results.contains(#""id":"chunk.checksum""#), "\(run)")
+        #expect(run.results.contains(#""findings":2,"#), "\(run)")
+    }
+
+    @Test func `a record whose asset is damaged is left out of a dump that skips damage`()
+        async throws
+    {
+        let place = try await makePlace()
+        try flip("chunks-", 200, in: place)
+        let line = "dump @/store --asset-files @/assets"
+        #expect(try await place.run(line).code == .damaged)
+        let skipping = try await place.run(line + " --skip-damaged")
+        #expect(skipping.code == .partial, "\(skipping)")
+        #expect(skipping.messages.contains("skipped: "))
+        // The zone and the four other records.
+        #expect(skipping.results.split(separator: "\n").count == 5)
+        #expect(!skipping.results.contains(#""asset""#))
+    }
+
     @Test func `where the index is damaged the assets are read without it`() async throws {
         let place = try await makePlace()
         _ = try await place.run("checkpoint @/store")

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Stratus
+import StratusFiles
 import StratusTool
 import Support
 import Synchronization
@@ -55,6 +56,18 @@ import Testing
             "backups merge @/later.archive -o @/merged.archive", in: place)
         _ = try await Self.results("restore @/merged.archive @/from-merged", in: place)
         #expect(try await Self.results("hash @/from-merged", in: place) == after)
+    }
+
+    @Test func `a directory for archives is made, and a reader of one may go`() async throws {
+        let place = try await Self.backedUp()
+        let made = try await Self.results("backup @/store -o @/archives/", in: place)
+        #expect(made.hasPrefix(place.path + "/archives/stratus-"), "\(made)")
+        _ = try await Self.results("backups list @/archives", in: place)
+        let capture = Capture()
+        capture.closeReader()
+        let code = await Tool.stratus.perform(
+            try parse("backup \(place.path)/store -o -"), capture.output())
+        #expect(code == .brokenPipe && capture.messages.isEmpty, "\(capture.messages)")
     }
 
     @Test func `the head of a full archive leaves before the journal is copied`() async throws {
@@ -203,7 +216,7 @@ import Testing
             ("backup @/store -o @/x.archive --only nobody", .notFound, "no user"),
             ("backup @/store -o @/x.archive --as bob", .usage, "--only"),
             (
-                "backup @/store -o @/x.archive --only bob --since @/part.archive", .usage,
+                "backup @/store -o @/x.archive --only bob --since @/part.archive", .invalidBackup,
                 "a full one"
             ),
         ] {
@@ -278,7 +291,7 @@ import Testing
                 .max { $0.utf8.count == $1.utf8.count ? $0 < $1 : $0.utf8.count < $1.utf8.count })
         _ = try await Self.results("restore @/archives/\(last) @/restored", in: place)
         #expect(try await Self.results("hash @/restored", in: place) == hash)
-        for options in ["-o @/x.archive", "-o -", "-o @/archives --since @/full.archive"] {
+        for options in ["-o @/full.archive", "-o -", "-o @/archives --since @/full.archive"] {
             let run = try await place.run("backup @/store --follow 1 \(options)")
             #expect(run.code == .usage, "\(options): \(run.messages)")
         }
@@ -310,6 +323,8 @@ import Testing
             atPath: place.path + "/archives", withIntermediateDirectories: false)
         let following = try await place.run("backup @/store -o @/archives --follow 1 --mark daily")
         #expect(following.code == .usage && following.messages.contains("--follow"))
+        #expect(
+            try await place.run("backup @/store -o @/archives --follow 1 --no-mark").code == .usage)
         // Beside a service that does not listen there can be none, and it is said.
         let container = try await Container.open(at: place.path + "/store")
         let beside = try await place.run("backup @/store -o @/c.archive --mark other")
@@ -346,6 +361,102 @@ import Testing
             "backups forget @ --keep-daily 3 --keep-monthly 1", in: place)
         #expect(daily.contains("-  \(place.path)/y.archive") && daily.contains("2 kept"))
         _ = try await Self.results("backups verify @/d.archive", in: place)
+    }
+
+    @Test func `an archive stands in for none of a copy, nor for one with history`() async throws {
+        let place = try await Self.backedUp()
+        _ = try await Self.results("backup @/store -o @/past.archive --history", in: place)
+        _ = try await Self.results("copy @/store @/copy", in: place)
+        _ = try await Self.results("backup @/copy -o @/copy.archive", in: place)
+        _ = try await Self.results("backup @/store -o @/again.archive", in: place)
+        let done = try await Self.results("backups forget @ --keep-last 1", in: place)
+        #expect(done.contains("-  \(place.path)/full.archive"), "\(done)")
+        #expect(done.hasSuffix("1 archive deleted, 3 kept\n"), "\(done)")
+    }
+
+    @Test func `what only says what would be done changes nothing of the store`() async throws {
+        let place = try await Self.backedUp()
+        _ = try await Self.results("mark @/store then", in: place)
+        try await Self.change(place)
+        let files = FileManager.default
+        func contents() throws -> [String: Data] {
+            let store = place.path + "/store"
+            return Dictionary(
+                uniqueKeysWithValues: try files.contentsOfDirectory(atPath: store).map {
+                    ($0, try Data(contentsOf: URL(filePath: store + "/" + $0)))
+                })
+        }
+        try place.write(try await Self.results("dump @/store", in: place), "dump")
+        // Also where a service has the store open that does not listen.
+        let holder = try ToolProcess(["exec", place.path + "/store"])
+        holder.write(#"{"id":1,"as":"local","call":"zones/list"}"#)
+        #expect(holder.readLine().contains(#""status":200"#))
+        for line in [
+            "restore @/full.archive @/store --zone files --dry-run",
+            "revert @/store --zone files --at mark:then --dry-run",
+            "load @/store @/dump --dry-run",
+        ] {
+            _ = try await Self.results(line, in: place)
+        }
+        let refused = try await place.run("revert @/store --zone files --at mark:then")
+        #expect(refused.code == .locked)
+        holder.send(9)
+        _ = holder.wait()
+        for line in [
+            "restore @/full.archive @/store --zone files --dry-run",
+            "revert @/store --zone files --at mark:then --dry-run",
+        ] {
+            let now = try contents()
+            _ = try await Self.results(line, in: place)
+            #expect(try contents() == now, "\(line)")
+        }
+    }
+
+    @Test(arguments: [2, 15] as [Int32])
+    func `a restore that is stopped leaves nothing`(signal: Int32) async throws {
+        let place = try await Self.backedUp()
+        // So that it is found at work.
+        let load = (0..<40_000).map {
+            #"{"type":"record","database":"private","as":"local","record":{"recordName":"r\#($0)","#
+                + #""recordType":"Note","zoneID":{"zoneName":"many"},"fields":{}}}"#
+        }
+        try place.write(load.joined(separator: "\n"), "lines")
+        _ = try await Self.results("load @/store @/lines --durability none", in: place)
+        _ = try await Self.results("backup @/store -o @/many.archive --no-hash", in: place)
+        let files = FileManager.default
+        let process = try ToolProcess([
+            "restore", place.path + "/many.archive", place.path + "/restored",
+        ])
+        func made() throws -> [String] {
+            try files.contentsOfDirectory(atPath: place.path).filter { $0.hasPrefix("restored") }
+        }
+        while try made().isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+        process.send(signal)
+        let code = process.wait()
+        // It may have been done already.
+        let left = try made()
+        #expect(
+            left.isEmpty ? code == 128 + signal : left == ["restored"], "\(code), \(left)")
+    }
+
+    @Test func `where nothing may be written the exit code says so`() async throws {
+        let place = try await Self.backedUp()
+        let full = try await place.run("backup @/store -o /dev/full")
+        #expect(full.code == .exists, "\(full)")
+        let output = Output(Output.Settings()) { _, channel in
+            if channel == .results { throw SystemError(.noSpace, in: "write") }
+            return true
+        }
+        let code = await Tool.stratus.perform(
+            try parse("backup \(place.path)/store -o -"), output)
+        #expect(code == .noSpace)
+        let name = String(repeating: "n", count: 300)
+        let long = try await place.run("backup @/store -o @/\(name)")
+        #expect(long.code == .notFound, "\(long)")
+        // Of which the name that it has meanwhile is too long.
+        let almost = try await place.run(
+            "restore @/full.archive @/\(String(repeating: "n", count: 250))")
+        #expect(almost.code == .notFound, "\(almost)")
     }
 
     @Test func `nothing is forgotten while an archive in the directory cannot be opened`()
@@ -433,7 +544,7 @@ import Testing
             atPath: place.path + "/tree/full.archive", toPath: place.path + "/full.archive")
         // It is of another store, or of a copy of the files that was written to on its own.
         #expect(try await place.run("copy @/store @/clone --clone").code == .ok)
-        try await expectFull("full", from: "clone", .usage)
+        try await expectFull("full", from: "clone", .invalidBackup)
         try files.copyItem(atPath: place.path + "/store", toPath: place.path + "/twin")
         _ = try await Self.results("mark @/store here", in: place)
         _ = try await Self.results("backup @/store -o @/marked.archive", in: place)
@@ -522,7 +633,8 @@ import Testing
         let since = "backup @/other -o @/other.archive --since @/own.archive"
         let refused = try await place.run(since)
         #expect(
-            refused.code == .usage && refused.messages.contains("/own.archive is one of another"))
+            refused.code == .invalidBackup
+                && refused.messages.contains("/own.archive is one of another"))
         for store in ["store", "other"] {
             let info = try await Self.results("info @/\(store)", in: place)
             let id = try #require(info.firstMatch(of: /id +([0-9a-f]{32})\n/)?.1)

@@ -77,6 +77,10 @@ import Testing
         let copied = try await Self.results(plain, in: place)
         #expect(
             copied.contains("the chain is the certified one; what the zones held cannot be read"))
+        _ = try await Self.results("compact @/plain --erase", in: place)
+        let nothing = try await place.run(plain)
+        #expect(nothing.code == .partial, "\(nothing)")
+        #expect(nothing.results.contains("the chain is not known any more"))
     }
 
     @Test func `what is proved is said in JSON, too`() async throws {

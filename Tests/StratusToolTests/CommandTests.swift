@@ -179,7 +179,7 @@ import Testing
         #expect(changes.results.split(separator: "\n").count == 4)
         #expect(changes.results.contains("\"moreComing\":true"))
         let log = try await place.run("log @/store")
-        #expect(log.results.contains("  zone  files"))
+        #expect(log.results.contains("  zone  local/files  files alive"))
     }
 
     @Test func `log shows a stretch of the journal`() async throws {

@@ -20,7 +20,7 @@ struct CompletionTests {
         (Completion.Shell.bash, #"compgen -W "full interval none" -- "$word""#),
         (
             .zsh,
-            "'--durability=[what a commit waits for (default\\: full)]:WHEN:(full interval none)'"
+            "'--durability=[what a commit waits for\\: full, the disk; interval, the disk within a second; none, nothing (default\\: full)]:WHEN:(full interval none)'"
         ),
         (.fish, "-l durability -x -a 'full interval none'"),
     ])

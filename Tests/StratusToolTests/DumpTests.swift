@@ -34,6 +34,40 @@ import Testing
         #expect(try await Self.results("diff @/store @/other", in: place) == "no difference\n")
     }
 
+    @Test func `where one database takes all lines, that is the one that is named`() async throws {
+        let place = try Place()
+        try await place.importTree()
+        try place.write(try await Self.results("dump @/store", in: place), "dump")
+        let loaded = try await Self.results(
+            "load @/other @/dump --as alice --as-zone tree", in: place)
+        #expect(loaded.hasPrefix("tree (alice): 4 added"), "\(loaded)")
+        let published = try await Self.results(
+            "load @/other @/dump --database public --as-zone _defaultZone", in: place)
+        #expect(published.hasPrefix("_defaultZone (public): 4 added"), "\(published)")
+        let none = try await place.run("load @/other @/dump --zone typo")
+        #expect(none.code == .notFound && none.messages.contains("no line is of the zone typo"))
+        try place.write("", "empty")
+        let empty = try await place.run("load @/other @/empty")
+        #expect(empty.code == .ok && empty.messages.contains("there is no line"), "\(empty)")
+    }
+
+    @Test func `the records of a zone that went are differences, too`() async throws {
+        let place = try Place()
+        try await place.importTree()
+        let zone = #"{"type":"zone","database":"private","as":"local","#
+        try place.write(zone + #""zone":{"zoneID":{"zoneName":"z"}}}"#, "made")
+        _ = try await Self.results("load @/other @/made", in: place)
+        let there = try await Self.results(
+            "diff @/store @/other --summary --zone files", in: place, code: .differences)
+        #expect(there == "records: 0 added, 4 removed, 0 changed; 1 zone\n", "\(there)")
+        let back = try await Self.results(
+            "diff @/other @/store --summary --zone files", in: place, code: .differences)
+        #expect(back == "records: 4 added, 0 removed, 0 changed; 1 zone\n", "\(back)")
+        let patch = try await Self.results(
+            "diff @/store @/other --patch --zone files", in: place, code: .differences)
+        #expect(patch.split(separator: "\n").count == 1)
+    }
+
     @Test func `the line of a zone leaves before its records are sorted`() async throws {
         let place = try Place()
         try await place.importTree()
@@ -50,7 +84,10 @@ import Testing
         let place = try Place()
         try place.write(Place.text(numbers: 9000), "tree/large")
         try await place.importTree()
-        try place.write(try await Self.results("dump @/store", in: place), "dump")
+        let dumped = try await place.run("dump @/store")
+        #expect(dumped.code == .ok)
+        #expect(dumped.messages.contains("the bytes of 1 asset are not in the dump"))
+        try place.write(dumped.results, "dump")
         let run = try await place.run("load @/other @/dump")
         #expect(run.code == .notFound && run.messages.contains("the asset in the field asset of"))
         #expect(try await Self.results("dump @/other", in: place) == "")

@@ -64,6 +64,91 @@ import Testing
         }
     }
 
+    @Test func `a new field is a list where its type says so, or it is given again`() async throws {
+        let place = try await Self.imported()
+        #expect(
+            try await Self.put("n1 new=a new=b one:int64[]=7 --type Note", in: place) == .ok)
+        let shown = try await Self.shown("n1", in: place)
+        #expect(shown.contains(#""new":{"value":["a","b"],"type":"STRING_LIST"}"#), "\(shown)")
+        #expect(shown.contains(#""one":{"value":[7],"type":"INT64_LIST"}"#), "\(shown)")
+        #expect(try await Self.put("n1 new=c", in: place) == .ok)
+        #expect(try await Self.shown("n1", in: place).contains(#""new":{"value":["c"],"#))
+        #expect(try await Self.put("n1 title=a title=b", in: place) == .usage)
+        for wrong in ["more:list=1", "more:int64[=1", "more:=1", ":int64=1"] {
+            let run = try await place.run("put @/store n1 \(wrong) --zone files")
+            #expect(
+                run.code == .usage && run.messages.contains("one of the types string, int64"),
+                "\(run)")
+        }
+    }
+
+    @Test func `a value that could only stand for another one is refused`() async throws {
+        let place = try await Self.imported()
+        func put(_ text: String) async -> ExitCode {
+            await Tool.stratus.run(
+                [
+                    "put", place.path + "/store", "n1", text, "--zone", "files", "--type", "Note",
+                    "-o", "/dev/null",
+                ], Surroundings())
+        }
+        for wrong in [
+            "due=2026-02-30T00:00:00Z", "due=2026-01-01T25:30:00Z", "due=2026-01-01T00:60:00Z",
+            "due=2026-13-01T00:00:00Z", "due=today", "due=1e400 s", "due=nan s", "weight=1e400",
+            "weight=1e-400", "place=91,0", "place=0,-180.5", "place=nan,0",
+        ] {
+            #expect(await put(wrong) == .usage, "\(wrong)")
+        }
+        for right in [
+            "due=2024-02-29T23:59:59.5Z", "due=2026-01-01T00:30:00+01:00", "due=1795444200.5 s",
+            "weight=inf", "weight=-0.0", "weight=0e-400", "place=-90,180",
+        ] {
+            #expect(await put(right) == .ok, "\(right)")
+        }
+    }
+
+    /// Times that a text with milliseconds does not hold.
+    @Test(arguments: [1_769_860_800.123_456_7, -62_135_769_600, 1e300, 0.1])
+    func `what is got of a time is that time when it is put`(seconds: Double) async throws {
+        let place = try await Self.imported()
+        let path = place.path + "/store"
+        func put(_ text: String) async -> ExitCode {
+            await Tool.stratus.run(
+                ["put", path, "n1", "due=\(text)", "--zone", "files", "--type", "Note"]
+                    + ["-o", "/dev/null"], Surroundings())
+        }
+        #expect(await put("\(seconds) s") == .ok)
+        let got = try await place.run("get @/store n1 due --zone files").results.dropLast()
+        let shown = try await Self.shown("n1", in: place)
+        #expect(await put("2026-01-01T00:00:00Z") == .ok)
+        #expect(await put(String(got)) == .ok)
+        func field(_ shown: String) -> Substring? {
+            shown.split(separator: #""due":"#).last?.prefix { $0 != "}" }
+        }
+        #expect(field(try await Self.shown("n1", in: place)) == field(shown), "\(got)")
+    }
+
+    @Test func `a user, a type or a field that no one has is named`() async throws {
+        let place = try await Self.imported()
+        for line in ["zones", "hash", "types", "dump", "info", "query Note", "log", "changes"] {
+            let words = line.split(separator: " ")
+            let rest = words.dropFirst().joined(separator: " ")
+            let run = try await place.run("\(words[0]) @/store \(rest) --as lcoal")
+            #expect(
+                run.code == .notFound && run.messages.contains("the store has no user lcoal"),
+                "\(line): \(run)")
+        }
+        // Anybody reads what is public.
+        #expect(try await place.run("zones @/store --database public --as lcoal").code == .ok)
+        let type = try await place.run("query @/store Nope")
+        #expect(type.code == .ok && type.messages.contains("no record type Nope"), "\(type)")
+        let field = try await place.run(
+            "query @/store Note titel==1 --zone files --sort sise --sort modificationDate")
+        #expect(field.messages.contains("the record type Note has no field titel"), "\(field)")
+        #expect(field.messages.contains("the record type Note has no field sise"))
+        #expect(!field.messages.contains("modificationDate"))
+        #expect(try await place.run("query @/store Note size>1 --zone files").messages.isEmpty)
+    }
+
     @Test func `what is put can be got, and put again as it was written`() async throws {
         let place = try await Self.imported()
         let values = [
@@ -254,6 +339,21 @@ import Testing
         #expect(try await kinds("--record n1") == ["record", "record", "tombstone"])
         #expect(try await kinds("--record n1 --zone files") == ["record", "tombstone"])
         #expect(try await kinds("--record n1 --limit 1") == ["record"])
+        // Zones of one name of two users are told apart.
+        let others = try await kinds("--record n1 --database public")
+        #expect(others.isEmpty)
+        #expect(
+            try await place.run(
+                "put @/store n1 text=y --zone _defaultZone --type Note --as bob"
+            ).code == .ok)
+        #expect(try await kinds("--record n1 --as bob") == ["record"])
+        #expect(try await kinds("--record n1 --as local").count == 3)
+        let ofBob = try await place.run("log @/store --record n1 --as bob").results
+        #expect(ofBob.contains("  bob/_defaultZone  n1  "))
+        let json = try await place.run("log @/store --record n1 --as bob", json: true).results
+        #expect(json.contains(#""zone":"_defaultZone","database":"private","user":"_"#))
+        #expect(json.contains(#""userName":"bob""#))
+        #expect(try await place.run("log @/store --database shared --as bob").code == .usage)
         #expect(try await kinds("--zone files --since mark:before") == ["record", "tombstone"])
         let all = try await kinds("")
         let before = try await kinds("--until mark:before")

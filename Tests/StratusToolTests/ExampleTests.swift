@@ -152,7 +152,9 @@ import Testing
         }
         var count = 0
         for line in lines {
-            let line = line.replacing("AQLH7Q0", with: try #require(token.last).dropLast())
+            let line = line.replacing(
+                "AQcPy0MzM+gHZwhvlJ58rNwyjvn7FHo1O1QAAAAAEAMAAAAAAADeN2qL",
+                with: try #require(token.last).dropLast())
             let invocation = try Self.invocation(line, in: world.path)
             let isFollowing = invocation.command.name == "follow" && !invocation.has("once")
             if invocation.has("follow") || isFollowing { continue }

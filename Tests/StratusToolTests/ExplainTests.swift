@@ -47,7 +47,7 @@ import Testing
             let own = try await place.run("explain @/store \(offset)")
             #expect(own.code == .ok)
             #expect(own.results.contains("record   a\n") && own.results.contains("type     Note\n"))
-            #expect(own.results.contains("zone     notes\n"))
+            #expect(own.results.contains("zone     alice/notes\n"))
             let fate =
                 number == 0
                 ? "version  an earlier one: the newest is at offset \(records[1][0])\n"

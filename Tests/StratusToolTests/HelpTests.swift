@@ -29,7 +29,8 @@ struct HelpTests {
           Reads the changes of STORE and applies them to the store OTHER, which is made
           where there is none. Goes on until it is stopped; with --once, until OTHER has
           all that STORE had. Each line has a token to go on from with --since; without
-          one it begins anew. The default zone has no change feed and is not followed.
+          one it begins at the beginning. The default zone has no change feed and is not
+          followed.
 
         Arguments
           STORE  the directory of the store
@@ -48,8 +49,8 @@ struct HelpTests {
                                auto, always, never, json
           --no-color           write without colors, as with NO_COLOR or TERM=dumb set
           --no-input           never ask
-          --database WHICH     the database meant (default: private); one of private,
-                               public, shared
+          --database WHICH     the database meant (default: private; of listings of the
+                               whole store, all); one of private, public, shared
           --as USER            the user who asks (default: local)
           --strict             refuse a store whose last commits may be lost
           -h, --help           show the help of the command
@@ -85,7 +86,8 @@ struct HelpTests {
             (11, "another writer holds the store"), (12, "the store has a newer format"),
             (13, "the store is damaged and cannot be opened"),
             (14, "no such zone, record, field, offset, token or path"),
-            (15, "the token has expired"), (16, "no space left"), (17, "not permitted"),
+            (15, "the token has expired, or that moment is not kept"), (16, "no space left"),
+            (17, "not permitted"),
             (18, "the backup is not valid"), (19, "the name is taken, and nothing was replaced"),
             (70, "the tool has failed"),
         ]

@@ -89,7 +89,7 @@ import Testing
         #expect(json.results.contains(#""hint":"'stratus reindex STORE' heals it""#))
         let reindex = try await place.run("reindex @/store")
         #expect(reindex.code == .ok)
-        #expect(reindex.results.hasPrefix("the index was made anew from 2 commits in "))
+        #expect(reindex.results.hasPrefix("the index was rebuilt from 2 commits in "))
         #expect(try await place.run("verify @/store").code == .ok)
         #expect(try await place.run("hash @/store --system").results == hash)
         #expect(try !tables(place).contains(name))

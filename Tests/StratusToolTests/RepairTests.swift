@@ -36,7 +36,7 @@ import Testing
     @Test func `where nothing is damaged nothing is to be done`() async throws {
         let before = try files()
         let plan = try await place.run("repair @/store")
-        #expect(plan.code == .ok && plan.results.hasPrefix("nothing has to be made anew: "))
+        #expect(plan.code == .ok && plan.results.hasPrefix("nothing has to be rebuilt: "))
         let applied = try await place.run("repair @/store --apply")
         #expect(applied.code == .ok && applied.results == plan.results)
         #expect(try files() == before)
@@ -51,7 +51,7 @@ import Testing
         #expect(try await place.run("records @/store --zone files").code == .damaged)
         let plan = try await place.run("repair @/store")
         #expect(plan.code == .differences, "\(plan)")
-        #expect(plan.results.contains("would make anew: the manifest, of what the segments say"))
+        #expect(plan.results.contains("would rebuild: the manifest, of what the segments say"))
         #expect(try files() == before)
         let applied = try await place.run("repair @/store --apply")
         #expect(applied.code == .ok, "\(applied)")

@@ -120,10 +120,10 @@ import Testing
     }
 
     @Test(arguments: [
-        "--rehearse --with-access", "--zone notes --record n1 --fields n --with-access",
+        "--rehearse --with-access", "--zone notes --as alice --record n1 --fields n --with-access",
     ])
     func `access that cannot come back is refused`(options: String) async throws {
-        let run = try await place.run("restore @/full.archive @/store --as alice \(options)")
+        let run = try await place.run("restore @/full.archive @/store \(options)")
         #expect(run.code == .usage, "\(options): \(run.messages)")
         #expect(run.messages.contains("--with-access"), "\(run.messages)")
     }

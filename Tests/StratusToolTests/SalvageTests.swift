@@ -24,6 +24,73 @@ import Testing
     }
 }
 
+extension SalvageTests {
+    /// The zone of many commits whose first entry is lost, where no index knows of it: it comes last.
+    @Test func `a zone of which nothing is known has all of its records`() async throws {
+        let place = try Place()
+        let path = place.path + "/store"
+        let store = try await Container.open(at: path, creating: true)
+        let database = store.privateDatabase(for: "alice")
+        let zones = ["lost", "other"].map { RecordZone.ID(zoneName: $0) }
+        for (number, zone) in zones.enumerated() {
+            try await database.save(RecordZone(zoneID: zone))
+            for part in 0..<5 - 3 * number {
+                let records = (0..<50).map {
+                    Record(
+                        recordType: "Note",
+                        recordID: Record.ID(recordName: "r\(part * 50 + $0)", zoneID: zone))
+                }
+                _ = try await database.modifyRecords(saving: records)
+            }
+        }
+        // As after a crash: without a checkpoint.
+        let copy = place.path + "/copy"
+        try FileManager.default.copyItem(atPath: path, toPath: copy)
+        try await store.close()
+        let opened = try await Container.openReadOnly(at: copy)
+        var log = opened.log()
+        var line = try log.nextLine()
+        while let found = line, found.entry.kind != .zone { line = try log.nextLine() }
+        let zone = try #require(line)
+        try await opened.close()
+        let url = URL(filePath: copy + "/" + zone.file)
+        var bytes = try Data(contentsOf: url)
+        bytes[zone.byte + 8] ^= 1
+        try bytes.write(to: url)
+        let target = place.path + "/saved"
+        let report = try await Container.salvage(copy, to: target)
+        #expect(report.recordCount == 350)
+        let found = try #require(report.zones.first)
+        #expect(!found.isOwnerKnown && report.zones.count == 1)
+        let saved = try await Container.openReadOnly(at: target)
+        let alice = saved.userRecordName(for: "alice")
+        try await SalvageRun.checkTotals(
+            saved, report,
+            [
+                "\(found.owner)/\(found.zoneName)": Set((0..<250).map { "r\($0)" }),
+                "\(alice)/other": Set((0..<100).map { "r\($0)" }),
+            ], place.path, "the zone at \(zone.entry.offset)")
+        try await saved.close()
+        #expect(try await StoreVerification(at: target).findings.isEmpty)
+        // However its entries lie in blocks and groups, the index says the same.
+        let compacted = try await Container.open(at: target)
+        for part in 0..<3 {
+            let zone = RecordZone.ID(zoneName: found.zoneName)
+            try await compacted.privateDatabase(for: found.owner).save(
+                Record(
+                    recordType: "Note",
+                    recordID: Record.ID(recordName: "more\(part)", zoneID: zone)))
+            try await compacted.maintenance.compact()
+        }
+        try await compacted.close()
+        #expect(try await StoreVerification(at: target).findings.isEmpty)
+        let again = try await Container.openReadOnly(at: target)
+        let usage = try await again.privateDatabase(for: found.owner).usage()
+        #expect(usage.recordCount == 253)
+        try await again.close()
+    }
+}
+
 /// A random store, of which bytes are changed one at a time.
 private struct SalvageRun {
     private let place: Place
@@ -293,12 +360,42 @@ private struct SalvageRun {
                 "\(context): record \(name) at \(tag) should not be there")
         }
         checkReport(report, lost, tags, context)
+        try await SalvageRun.checkTotals(store, report, found, place.path, context)
         if lost.isEmpty {
             #expect(try await Self.hashes(target) == hashes, "\(context)")
             let isWhole = report.assets.isEmpty
             #expect(report.isComplete == isWhole, "\(context): \(report)")
         }
         try await store.close()
+    }
+
+    /// That a store counts the records that it has, can be certified, and that a backup of it is whole.
+    ///
+    /// - Parameter found: the names of the records of each zone, by owner and zone.
+    fileprivate static func checkTotals(
+        _ store: Container, _ report: SalvageReport, _ found: [String: Set<String>],
+        _ scratch: String, _ context: Comment
+    ) async throws {
+        for (owner, database) in try await databases(of: store) {
+            var total = 0
+            for zone in try await database.allRecordZones() {
+                let name = owner + "/" + zone.zoneID.zoneName
+                let count = try await database.recordCount(inZoneWith: zone.zoneID)
+                #expect(count == found[name]?.count ?? 0, "\(context): \(name)")
+                total += count
+            }
+            #expect(try await database.usage().recordCount == total, "\(context): \(owner)")
+        }
+        #expect(report.recordCount == found.values.reduce(0) { $0 + $1.count }, "\(context)")
+        let certificate = try await store.certificate()
+        #expect(certificate.zones.reduce(0) { $0 + $1.recordCount } == report.recordCount)
+        let comparison = try await store.compare(with: certificate)
+        #expect(comparison.differences.isEmpty, "\(context): \(comparison.differences)")
+        let archive = try await store.backup(to: scratch + "/salvaged.archive")
+        // Of an asset that is lost the archive has no more than the store.
+        let unlike = try await archive.verify().filter { $0.record == nil }
+        #expect(unlike.isEmpty, "\(context): \(unlike)")
+        try FileManager.default.removeItem(atPath: archive.path)
     }
 
     private func checkReport(

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Stratus
 import StratusGateway
 import StratusTool
+import Support
 import Testing
 
 /// Commands that change a store which a service has open, through that service.
@@ -216,13 +217,43 @@ import Testing
             #expect(try await Self.results("hash @/store --at mark:daily", in: place) == hash)
             // The first archive is of other parts: another one takes its place, and has the mark.
             let run = try await place.run(
-                "backup @/store -o @/x.archive --since @/a.archive --only public --or-full --mark x"
-            )
+                "backup @/store -o @/x.archive --since @/a.archive --only public --or-full")
             #expect(run.code == .ok && run.messages.contains("the archive is full"), "\(run)")
             let piped = try await place.run("backup @/store -o - --mark piped")
             #expect(piped.code == .ok)
-            _ = try await Self.results("backup @/store -o @/y.archive", in: place)
-            #expect(try await container.marks().map(\.name) == ["daily", "x", "piped"])
+            let unmarked = try await place.run("backup @/store -o @/y.archive --no-mark")
+            #expect(unmarked.code == .ok)
+            #expect(try await container.marks().map(\.name) == ["daily", "backup", "piped"])
+            let both = try await place.run("backup @/store -o @/z.archive --no-mark --mark daily")
+            #expect(both.code == .usage)
+        }
+    }
+
+    @Test func `a backup that is stopped leaves no mark and no archive`() async throws {
+        let place = try Place()
+        try await Self.serving(place) { container in
+            let database = container.privateDatabase(for: "local")
+            try await database.save(RecordZone(zoneName: "many"))
+            for start in stride(from: 0, to: 40_000, by: 4_000) {
+                let records = (start..<start + 4_000).map {
+                    Record(
+                        recordType: "Note",
+                        recordID: Record.ID(
+                            recordName: "r\($0)", zoneID: RecordZone.ID(zoneName: "many")))
+                }
+                _ = try await database.modifyRecords(saving: records)
+            }
+            let path = place.path + "/a.archive"
+            let process = try ToolProcess(["backup", place.path + "/store", "-o", path])
+            while try await container.marks().isEmpty {
+                try await Task.sleep(for: .milliseconds(1))
+            }
+            process.send(15)
+            let code = process.wait()
+            let isThere = FileManager.default.fileExists(atPath: path)
+            // It may have been done already.
+            #expect(code == (isThere ? 0 : 128 + 15))
+            #expect(try await container.marks().count == (isThere ? 1 : 0))
         }
     }
 
@@ -246,8 +277,11 @@ import Testing
             #expect(refused.code == .permission, "\(refused)")
             let marked = try await place.run("backup @/store -o @/a.archive --mark daily")
             #expect(marked.code == .permission, "\(marked)")
-            // Without a mark it needs no grant.
-            _ = try await Self.results("backup @/store -o @/a.archive", in: place)
+            // A backup needs no grant.
+            let unmarked = try await place.run("backup @/store -o @/a.archive")
+            #expect(
+                unmarked.code == .ok && unmarked.messages.contains("is made without a mark: "),
+                "\(unmarked)")
             #expect(try await container.marks().count == 1)
         }
     }

@@ -22,18 +22,18 @@ import Testing
         ),
         (
             "damaged/row-f-torn-tail", .ok,
-            "journal-0000000000000000, byte 5872: frame.header checksum; a write was cut off",
+            "journal-0000000000000000, byte 5872: frame.header checksum, offset OFFSET; a write was cut off",
             "no damage, but a torn tail, in"
         ),
         (
             "damaged/row-j-last-group", .differences,
-            "journal-0000000000000000, byte 5696: frame.payload checksum; the next opening for "
+            "journal-0000000000000000, byte 5696: frame.payload checksum, offset OFFSET; the next opening for "
                 + "writing ends the journal there, and something acknowledged may be missing",
             "1 finding"
         ),
         (
             "damaged/row-d-before-stated-end", .differences,
-            "journal-0000000000000000, byte 5200: frame.header checksum", "1 finding"
+            "journal-0000000000000000, byte 5200: frame.header checksum, offset OFFSET", "1 finding"
         ),
     ])
     func `the exit code is 1 where something is damaged or may be lost`(
@@ -42,7 +42,8 @@ import Testing
         let text = try await verify(sample)
         #expect(text.code == code)
         #expect(text.lines.count == (finding.isEmpty ? 1 : 2))
-        #expect(text.lines.first?.hasPrefix(finding) == true)
+        let first = text.lines.first.map { $0.replacing(/offset [0-9]+/, with: "offset OFFSET") }
+        #expect(first?.hasPrefix(finding) == true, "\(text.lines)")
         #expect(text.lines.last?.hasPrefix(summary) == true)
     }
 

@@ -1,6 +1,6 @@
 internal import StratusBytes
 
-/// An archive whose checksums and digests are right, whatever it says: `Formats/Archive.md`.
+/// An archive whose checksums and digests are right, whatever it says: `Formats/Backup.md`.
 package struct ForgedArchive {
     /// Of the head.
     package var number: UInt64 = 1

@@ -1,4 +1,4 @@
-"""Archives, read as Archive.md says; see store.py."""
+"""Archives, read as Backup.md says; see store.py."""
 import hashlib
 import re
 

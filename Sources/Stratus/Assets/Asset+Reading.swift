@@ -256,6 +256,10 @@ extension StoreError {
             case .insideStore: .insideStore
             case .notFound, .notDirectory:
                 StoreError(.unknownItem, "there is no directory for it")
+            case .permission:
+                StoreError(.permissionFailure, "the file system does not permit to write it")
+            case .noSpace: StoreError(.quotaExceeded, "no space is left for it")
+            case .nameTooLong: StoreError(.unknownItem, "its name is too long")
             default: StoreError(.internalError, "the file cannot be written")
             }
         cause = .inputOutput("\(path) (\(error))")

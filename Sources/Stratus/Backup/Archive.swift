@@ -5,7 +5,7 @@ package import StratusFiles
 package import StratusJournal
 internal import StratusEngine
 
-/// A backup of a store, in one file: `Formats/Archive.md`.
+/// A backup of a store, in one file: `Formats/Backup.md`.
 ///
 /// A full archive stands alone. One that was made since another holds what changed, and is read
 /// together with that one, its base, which lies in the same directory.
@@ -77,6 +77,10 @@ public struct Archive: Sendable {
         public var floor: UInt64
         /// Whether each state that ends at or behind ``floor`` can be restored.
         public var keepsHistory: Bool
+        /// That of the store, which rises with each restore.
+        public var incarnation: Int
+        /// The chain over the journal up to the end, 16 hexadecimal digits.
+        public var journalChain: String
         /// Of the file, in bytes.
         public var length: Int
         /// How many archives belong together, this one the last.
@@ -348,6 +352,8 @@ extension Archive.Information {
         range = table.start..<table.end
         floor = table.floor
         keepsHistory = table.keepsHistory
+        incarnation = Int(table.incarnation)
+        journalChain = Hex.encode(table.chain)
         length = last.length
         chainLength = chain.count
         parts = table.selection.map { Archive.Part($0) }
@@ -373,7 +379,7 @@ extension Archive.Part {
 }
 
 extension Hex {
-    fileprivate static func encode(_ hash: Hash128) -> String {
+    static func encode(_ hash: Hash128) -> String {
         encode(hash.high) + encode(hash.low)
     }
 }

@@ -27,8 +27,9 @@ public struct ArchiveRetention: Hashable, Sendable {
 }
 
 extension Archive {
-    /// Deletes the archives in the directory `path` that `retention` does not keep, of each store, and
-    /// of each choice of its parts, on its own; files that do not begin like an archive stay.
+    /// Deletes the archives in the directory `path` that `retention` does not keep: of each store and of
+    /// each copy of it on its own, of each choice of its parts, and of those with history and without.
+    /// Files that do not begin like an archive stay.
     ///
     /// An archive is gone for good before the one that it goes on from is deleted, so that whenever the
     /// power goes none is without its base.
@@ -55,12 +56,17 @@ extension Archive {
                 $0 > 0
             })
         else {
-            throw StoreError(.invalidArguments, "a retention that keeps nothing deletes everything")
+            throw StoreError(
+                .invalidArguments,
+                "expected a retention that keeps some archives, found one that keeps none")
         }
         let (found, refused) = try await list(in: path, on: system)
         guard refused.isEmpty else { throw StoreError(forgettingBeside: refused) }
         let series = Dictionary(grouping: found) {
-            Series(storeID: $0.last.table.storeID, selection: $0.last.table.selection)
+            let table = $0.last.table
+            return Series(
+                storeID: table.storeID, lineage: table.lineage, keepsHistory: table.keepsHistory,
+                selection: table.selection)
         }
         var kept = series.values.reduce(into: Set<String>()) {
             $0.formUnion(retention.kept(of: $1))
@@ -109,6 +115,9 @@ extension Archive {
 /// What archives stand in for each other.
 private struct Series: Hashable {
     var storeID: Hash128
+    /// A copy of a store is another one from there on.
+    var lineage: UInt64
+    var keepsHistory: Bool
     var selection: [ArchiveTable.Selected]
 }
 

@@ -81,7 +81,10 @@ extension ZoneSelection {
     ) throws(EngineError) -> UInt32 {
         guard let owner = part.owner else { return 0 }
         guard let number = try reading.user(owner) else {
-            throw .refused(.unknownItem, "the store has no user \(owner.recordName)")
+            throw .refused(
+                .unknownItem,
+                "the store has no user \(owner.recordName): a part names the owner as the host does, "
+                    + "or by the user record name")
         }
         return number
     }

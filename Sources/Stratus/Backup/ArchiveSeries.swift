@@ -31,11 +31,10 @@ public struct ArchiveSeries: Sendable {
         public var contentHashes = true
         /// How long what the store would forget waits for the next archive.
         public var holding = Duration.seconds(86_400)
-        /// The name of a mark that is left where the newest archive ends, as of
-        /// ``Container/backup(of:to:since:keepingHistory:contentHashes:marking:progress:hashing:)``: there
-        /// is one at a time. Marks of that name, and that marks were removed, are no change for which an archive
-        /// is written. Nil: none is left. Where another process writes the store there can be none.
-        public var mark: String?
+        /// What is left in the store where the newest archive ends: one mark at a time. Marks of its name,
+        /// and that marks were removed, are no change for which an archive is written. Where another process
+        /// writes the store there can be none.
+        public var mark = BackupMark.none
 
         /// As they are where nothing else is said.
         public init() {}
@@ -142,12 +141,12 @@ public struct ArchiveSeries: Sendable {
     ) async throws(StoreError) -> Archive? {
         if let last {
             let (hasChanges, end) = try await source.hasChanges(
-                since: last, from: seen, but: options.mark)
+                since: last, from: seen, but: options.mark.name)
             seen = end
             if !hasChanges { return nil }
         }
-        guard let mark = options.mark else { return try await archive(source, nil, progress) }
-        return try await container.archiving(marking: mark) {
+        if options.mark == .none { return try await archive(source, nil, progress) }
+        return try await container.archiving(marking: options.mark) {
             source, mark async throws(StoreError) -> Archive in
             try await archive(source, mark, progress)
         }

@@ -23,12 +23,7 @@ extension Container {
     ///     the last one.
     ///   - contentHashes: whether the archive states the content hash of each zone, by which a restore
     ///     is proved. That takes reading all records once more.
-    ///   - mark: the name of a mark that is left at the very state that the archive has, so that this stays
-    ///     readable in the store, such as to be compared with later ones. Earlier marks of that name
-    ///     are removed once the archive is there; so each kind of backup should have a name of its
-    ///     own. The archive has the states at all marks, also at the earlier one of that name. A mark keeps
-    ///     its state until it is removed, and forgets no less: for how long an archive can be gone on from,
-    ///     the deletion policy says. Nil: none is left.
+    ///   - mark: what is left in the store at the state that the archive has.
     ///   - progress: is told how many bytes of the store were read, of about how many.
     ///   - hashing: is told how many records were read for content hashes.
     /// - Throws: ``StoreError`` with `invalidArguments` where `base` is of another store, of another
@@ -42,7 +37,8 @@ extension Container {
     @discardableResult
     public nonisolated(nonsending) func backup(
         of parts: [Archive.Part] = [], to path: String, since base: Archive? = nil,
-        keepingHistory: Bool = false, contentHashes: Bool = true, marking mark: String? = nil,
+        keepingHistory: Bool = false, contentHashes: Bool = true,
+        marking mark: BackupMark = .standard,
         progress: @escaping ReadingProgress = { _, _ in },
         hashing: @escaping RecordProgress = { _, _ in }
     ) async throws(StoreError) -> Archive {
@@ -56,7 +52,7 @@ extension Container {
     /// ends the backup; without the last bytes what was written is no archive.
     public nonisolated(nonsending) func backup(
         of parts: [Archive.Part] = [], since base: Archive? = nil, keepingHistory: Bool = false,
-        contentHashes: Bool = true, marking mark: String? = nil,
+        contentHashes: Bool = true, marking mark: BackupMark = .standard,
         progress: @escaping ReadingProgress = { _, _ in },
         hashing: @escaping RecordProgress = { _, _ in },
         into write: @escaping @Sendable ([UInt8]) throws -> Void
@@ -98,14 +94,14 @@ extension Container {
         var directory = try ArchiveDirectory(at: LocalStorage.parent(of: path), on: system)
         try backup.checkBase(in: &directory, path)
         var place = 0
-        try backup.write { bytes throws(StorageError) in
+        try backup.write(through: { bytes in
             do throws(SystemError) {
                 try file.write([bytes[...]], at: place)
             } catch {
-                throw StorageError(error, file: path)
+                throw StoreError(writingFile: error, path)
             }
             place += bytes.count
-        }
+        })
         try making(path) { () throws(SystemError) in try file.place() }
         return try Archive(path, in: &directory)
     }
@@ -284,11 +280,17 @@ package struct BackupRequest: Sendable {
     let contentHashes: Bool
     let progress: Container.ReadingProgress
     let hashing: Container.RecordProgress
+    /// Is told why no mark is left, where the backup goes on without.
+    let unmarked: @Sendable (StoreError) -> Void
+    /// Whether it is to end now, with `operationCancelled`.
+    let isStopped: @Sendable () -> Bool
 
     package init(
         of parts: [Archive.Part], demanded demandsParts: Bool = true, since base: Archive?,
         keepsHistory: Bool, contentHashes: Bool, progress: @escaping Container.ReadingProgress,
-        hashing: @escaping Container.RecordProgress = { _, _ in }
+        hashing: @escaping Container.RecordProgress = { _, _ in },
+        unmarked: @escaping @Sendable (StoreError) -> Void = { _ in },
+        isStopped: @escaping @Sendable () -> Bool = { false }
     ) {
         self.parts = parts
         self.demandsParts = demandsParts && !parts.isEmpty
@@ -297,6 +299,8 @@ package struct BackupRequest: Sendable {
         self.contentHashes = contentHashes
         self.progress = progress
         self.hashing = hashing
+        self.unmarked = unmarked
+        self.isStopped = isStopped
     }
 }
 
@@ -441,12 +445,17 @@ private struct StoreBackup {
         return path.hasSuffix("/") ? path + file : path + "/" + file
     }
 
-    /// The same through a function of the caller, whose error ends it.
+    /// Gives `write` the bytes; its error ends it.
     func write(through write: @escaping ([UInt8]) throws -> Void) throws {
         var failure: (any Error)?
+        let isStopped = request.isStopped
         do {
             try self.write { bytes throws(StorageError) in
                 do {
+                    if isStopped() {
+                        throw StoreError(
+                            .operationCancelled, "stopped while the archive was written")
+                    }
                     try write(bytes)
                 } catch {
                     failure = error
@@ -458,7 +467,7 @@ private struct StoreBackup {
         }
     }
 
-    func write(_ output: @escaping ArchiveWriter.Output) throws(EngineError) {
+    private func write(_ output: @escaping ArchiveWriter.Output) throws(EngineError) {
         let options = source.foundation.options
         let identity = state.identity
         let (base, progress) = (request.base, request.progress)

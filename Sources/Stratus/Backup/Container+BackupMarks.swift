@@ -1,6 +1,31 @@
 internal import StratusEngine
 internal import StratusJournal
 
+/// The mark that a backup leaves in its store, at the very state that the archive has: this stays readable
+/// there, such as to be compared with later ones, or to bring a zone back without the archive.
+///
+/// It takes the place of earlier marks of its name once the archive is there; so each kind of backup should
+/// have a name of its own. A mark keeps its state until it is removed, with the room that this takes in the
+/// store, and each archive has the states at the marks that it finds. It forgets no less for a mark: for how
+/// long an archive can be gone on from, the deletion policy says.
+public enum BackupMark: Hashable, Sendable {
+    /// None is left.
+    case none
+    /// One by the name `backup`, where that can be: of a container that only reads, or of a store that cannot
+    /// be written any more, the archive is made without it.
+    case standard
+    /// One by this name, without which there is no archive.
+    case named(String)
+
+    var name: String? {
+        switch self {
+        case .none: nil
+        case .standard: "backup"
+        case .named(let name): name
+        }
+    }
+}
+
 /// The process that writes a store, as far as a backup of it needs that one.
 package protocol BackupWriter: Sendable {
     /// Marks this moment; returns the offset of the mark.
@@ -22,32 +47,38 @@ private let markTries = 20
 extension BackupWriter {
     /// Gives `body` a source for an archive and, with a name, the mark at which that is to end: it is made
     /// for it. It takes the place of earlier ones of the name once `body` has done its work; where `body`
-    /// fails, it is removed.
+    /// fails, it is removed. `unmarked` is told why there is none, where that is no failure.
     nonisolated(nonsending) func archiving<Result>(
-        marking name: String?,
+        marking mark: BackupMark, unmarked: (StoreError) -> Void = { _ in },
         _ body: nonisolated(nonsending) (Container, Mark?) async throws(StoreError) -> Result
     ) async throws(StoreError) -> Result {
-        let (source, mark) = try await source(marking: name)
-        guard let name, let mark else { return try await body(source, nil) }
+        guard let name = mark.name else { return try await body(steadyContainer(), nil) }
+        let (source, place): (Container, Mark)
         do throws(StoreError) {
-            let result = try await body(source, mark)
+            (source, place) = try await self.source(marking: name)
+        } catch {
+            guard mark == .standard, error.code != .operationCancelled else { throw error }
+            unmarked(error)
+            return try await body(steadyContainer(), nil)
+        }
+        do throws(StoreError) {
+            let result = try await body(source, place)
             // One that cannot be removed goes with the next archive that is marked so.
             let marks = (try? await source.marks()) ?? []
-            for old in marks where old.name == name && old.offset < mark.offset {
+            for old in marks where old.name == name && old.offset < place.offset {
                 try? await removeMark(name, at: old.offset)
             }
             return result
         } catch {
-            try? await removeMark(name, at: mark.offset)
+            try? await removeMark(name, at: place.offset)
             throw error
         }
     }
 
     /// The store at a mark that is made. It may have what was committed since, too.
     private nonisolated(nonsending) func source(
-        marking name: String?
-    ) async throws(StoreError) -> (container: Container, mark: Mark?) {
-        guard let name else { return (try await steadyContainer(), nil) }
+        marking name: String
+    ) async throws(StoreError) -> (container: Container, mark: Mark) {
         // So that the next one has little to write, and little is committed behind the mark meanwhile.
         try await checkpoint()
         for _ in 0..<markTries {
@@ -69,18 +100,20 @@ extension BackupWriter {
 
     /// As of ``Container/backup(of:to:since:keepingHistory:contentHashes:marking:progress:hashing:)``.
     package nonisolated(nonsending) func backup(
-        _ request: BackupRequest, to path: String, marking name: String?
+        _ request: BackupRequest, to path: String, marking mark: BackupMark
     ) async throws(StoreError) -> Archive {
-        try await archiving(marking: name) { source, mark async throws(StoreError) -> Archive in
+        try await archiving(marking: mark, unmarked: request.unmarked) {
+            source, mark async throws(StoreError) -> Archive in
             try await source.archive(request, at: mark, to: path)
         }
     }
 
     package nonisolated(nonsending) func backup(
-        _ request: BackupRequest, marking name: String?,
+        _ request: BackupRequest, marking mark: BackupMark,
         into write: @escaping @Sendable ([UInt8]) throws -> Void
     ) async throws(StoreError) {
-        try await archiving(marking: name) { source, mark async throws(StoreError) in
+        try await archiving(marking: mark, unmarked: request.unmarked) {
+            source, mark async throws(StoreError) in
             try await source.archive(request, at: mark, into: write)
         }
     }

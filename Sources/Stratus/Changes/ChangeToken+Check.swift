@@ -172,7 +172,7 @@ extension ChangeToken {
 
 extension ZoneLineage.Source {
     /// Whether a token was given by the store for the zone.
-    fileprivate func gave(_ token: ChangeToken) -> Bool {
+    func gave(_ token: ChangeToken) -> Bool {
         token.storeID == storeID && token.lineage == lineage && token.database == database
             && token.zone == zone
     }

@@ -125,6 +125,9 @@ extension StoreReading {
                 return zone
             } catch {
                 guard case .other(_ as StoreError) = error else { throw error }
+                // It is of that zone, and why it is refused is said of that.
+                let sources = try zoneEntry(zone).lineage?.sources ?? []
+                if sources.contains(where: { $0.gave(token) }) { throw error }
             }
         }
         return nil

@@ -1,6 +1,7 @@
 internal import StratusFiles
 internal import StratusArchive
 internal import StratusAssets
+internal import StratusBytes
 package import StratusJournal
 internal import StratusEngine
 
@@ -146,9 +147,11 @@ extension StoreError {
             self.init(.internalError, "the archive was written by a newer version")
             cause = .newerFormat
         case .archive(.base):
+            let base = damage.missing.map { " " + Hex.encode($0) } ?? ""
             self.init(
                 .invalidArguments,
-                "the archive goes on from another one, which is not beside it or is not its base")
+                "the archive goes on from another one\(base), which is not beside it or is not its base"
+            )
             needsFullBackup = true
         case .archive:
             self.init(.internalError, "the archive is damaged")

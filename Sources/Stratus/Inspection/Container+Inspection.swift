@@ -106,11 +106,14 @@ extension Container {
         }
     }
 
-    /// The name of a zone, where the store knows it.
-    package func zoneName(_ number: UInt32) -> String? {
+    /// The name of a zone and the number of its owner, 0 in the public database, where the store knows
+    /// them.
+    package func zone(number: UInt32) -> (name: String, owner: UInt32)? {
         let reading = reading.waiting
-        guard let place = try? reading.zone(number), place.state != .leftOut else { return nil }
-        return try? reading.zoneEntry(place).name
+        guard let place = try? reading.zone(number), place.state != .leftOut,
+            let entry = try? reading.zoneEntry(place)
+        else { return nil }
+        return (entry.name, place.database)
     }
 }
 

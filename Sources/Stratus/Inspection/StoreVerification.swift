@@ -155,9 +155,20 @@ package struct StoreVerification: Sendable {
         if findings.allSatisfy({ $0.severity != .damage || Self.isOfManifest($0.place) }) {
             try compareIndex(of: manifest, &foundation) { progress(length + $0, total) }
         }
-        guard hasAssets,
-            findings.allSatisfy({ $0.severity != .damage || Self.canBeMadeAnew($0.place) })
-        else { return }
+        guard findings.allSatisfy({ $0.severity != .damage || Self.canBeMadeAnew($0.place) })
+        else {
+            // Which records name what is damaged cannot be told, but that it is can, if the store opens.
+            let foundation = StoreFoundation(
+                storage, registry, memoryLimit: memoryLimit, threads: IOThreads(count: 1))
+            do {
+                try readChunks(foundation, from: nil, &walk)
+            } catch {
+                let failure = EngineError(translating: error)
+                guard failure.isDamage else { throw failure }
+            }
+            return
+        }
+        guard hasAssets else { return }
         let assets = try AssetVerification(foundation)
         findings += assets.findings.map { Finding(place: $0) }
         chunkCount = assets.chunkCount

@@ -49,6 +49,15 @@ public struct Query: Hashable, Sendable {
 }
 
 extension Query {
+    /// The fields of records that it names, without those that every record has.
+    package var ownFields: [String] {
+        (predicate.tree.fields.map(\.name) + sortDescriptors.map(\.key)).filter { name in
+            !SystemField.allCases.contains { $0.rawValue == name || $0.propertyName == name }
+        }
+    }
+}
+
+extension Query {
     /// A condition on a record, made of a text or of typed fields:
     ///
     ///     try Query.Predicate("berths > 4 AND name BEGINSWITH %@", "S")

@@ -244,15 +244,14 @@ private struct SalvagedContent {
         }
         let zones = try renamedZones()
         let records = try await lostRecords()
-        let losses = journal.losses.enumerated().map { number, loss in
+        let losses = try journal.losses.enumerated().map {
+            number, loss throws(StoreError) in
             SalvageReport.Loss(
                 place: StoreError.Place(loss.damage),
                 offsets: loss.range.lowerBound.rawValue..<loss.range.upperBound.rawValue,
                 isOfJournalAlone: loss.isOfJournalAlone, mayBeUnwritten: loss.mayBeUnwritten,
-                entries: loss.headers.filter(\.header.kind.isEntry).map { _, header in
-                    SalvageReport.Loss.Entry(
-                        kind: store.foundation.registry.name(of: header.kind),
-                        zoneNumber: header.zone)
+                entries: try loss.headers.map(\.header).filter(\.kind.isEntry).map {
+                    header throws(StoreError) in try entry(header)
                 },
                 records: records[number] ?? [], maps: (journal.lostMaps[number] ?? []).sorted(),
                 isKnown: loss.range.upperBound <= journal.known)
@@ -291,6 +290,15 @@ private struct SalvagedContent {
         }
     }
 
+    private func entry(_ header: FrameHeader) throws(StoreError) -> SalvageReport.Loss.Entry {
+        var entry = SalvageReport.Loss.Entry(
+            kind: store.foundation.registry.name(of: header.kind), zoneNumber: header.zone)
+        guard header.zone != 0, let (place, name) = try zone(header.zone) else { return entry }
+        entry.zoneName = name
+        entry.owner = try database(of: place).owner
+        return entry
+    }
+
     private func renamedZones() throws(StoreError) -> [SalvageReport.RenamedZone] {
         var renamed: [SalvageReport.RenamedZone] = []
         for found in journal.renamedZones {
@@ -311,7 +319,16 @@ private struct SalvagedContent {
         var found: [Int: [SalvageReport.LostRecord]] = [:]
         var deleted: [UInt32: [String]] = [:]
         for row in journal.lostRows {
-            guard let (place, zoneName) = try zone(row.zone) else { continue }
+            guard let (place, zoneName) = try zone(row.zone) else {
+                // Nothing of the whole zone came out.
+                if let owner = journal.lostZones[row.zone], !row.location.isDeleted {
+                    found[row.loss, default: []].append(
+                        SalvageReport.LostRecord(
+                            owner: owner?.recordName, zoneName: StoreSalvage.lostName(row.zone),
+                            recordName: nil, state: .missing))
+                }
+                continue
+            }
             let current = try answering { () throws(EngineError) in
                 try reading.value(row.key).map { EntryLocation($0) }
             }

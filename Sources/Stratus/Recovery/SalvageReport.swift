@@ -35,6 +35,10 @@ public struct SalvageReport: Hashable, Sendable {
             public var kind: String
             /// Of the zone that it is of; 0: it is of none.
             public var zoneNumber: UInt32
+            /// The name of that zone; nil where it is none that came out.
+            public var zoneName: String?
+            /// The user record name of the owner of that zone; nil also for the public database.
+            public var owner: String?
         }
     }
 
@@ -42,7 +46,7 @@ public struct SalvageReport: Hashable, Sendable {
     public struct LostRecord: Hashable, Sendable {
         /// The user record name of the owner of its database; nil: the public database.
         public var owner: String?
-        /// The name of its zone.
+        /// The name of its zone; of one that did not come out `lost-` and its number.
         public var zoneName: String
         /// Nil where nothing of the record is left that has its name.
         public var recordName: String?

@@ -27,6 +27,9 @@ package struct StoreSalvage {
         package var inventedNames: [String] = []
         /// What of the losses was the newest state of a record at the checkpoint.
         package var lostRows: [LostRow] = []
+        /// The zones of ``lostRows`` that are there by the index, each with its owner; nil: in the
+        /// public database.
+        package var lostZones: [UInt32: UserID?] = [:]
         /// The maps of the index that have rows of other things in losses, by the numbers of these.
         package var lostMaps: [Int: Set<String>] = [:]
         /// Of losses before it the index knew all.
@@ -276,6 +279,10 @@ extension StoreSalvage {
         try? index?.index.value(of: key, .blocking)
     }
 
+    private func place(of zone: UInt32) -> ZonePlace? {
+        value(.zoneNumber(zone)).flatMap { ZonePlace($0) }
+    }
+
     private func user(_ number: UInt32) -> UserEntry {
         let value = value(.userNumber(number))
         let bits =
@@ -286,13 +293,14 @@ extension StoreSalvage {
             number: number, user: UserID(bits: bits), name: "", created: created)
     }
 
-    private static func lostName(_ zone: UInt32) -> String { "lost-\(zone)" }
+    /// What a zone is called whose name is lost.
+    package static func lostName(_ zone: UInt32) -> String { "lost-\(zone)" }
 
     /// Where nothing is known of it: one that was deleted, or a share that there is none of. Where
     /// records lie in it, it is made anew behind them.
     private func zone(_ number: UInt32, _ outcome: inout Outcome) -> ZoneEntry {
         var name = Self.lostName(number)
-        guard let place = value(.zoneNumber(number)).flatMap({ ZonePlace($0) }) else {
+        guard let place = place(of: number) else {
             return ZoneEntry(
                 number: number, database: 0, state: .deleted, capabilities: .custom,
                 name: name)
@@ -349,6 +357,7 @@ extension StoreSalvage {
         }
         var records: [LostRow] = []
         var zones: [ZonePlace] = []
+        var owners: [UInt32: UserID?] = [:]
         var maps: [Int: Set<String>] = [:]
         do throws(IndexError) {
             for zone in 1..<max(1, index.zoneCount + 1) {
@@ -363,10 +372,14 @@ extension StoreSalvage {
             while let (key, value) = try rows.next() {
                 guard let loss = loss(at: JournalOffset(rawValue: value.stamp)) else { continue }
                 if key.keyspace == KeySpace.records.rawValue {
+                    let zone = key.uint32(at: 0)
                     records.append(
                         LostRow(
-                            zone: key.uint32(at: 0), key: key, location: EntryLocation(value),
-                            loss: loss))
+                            zone: zone, key: key, location: EntryLocation(value), loss: loss))
+                    if owners[zone] == nil, let place = place(of: zone), place.isAlive {
+                        owners[zone] = .some(
+                            place.database == 0 ? nil : UserID(bits: user(place.database).bits))
+                    }
                 } else if !registry.isRestated(key) {
                     maps[loss, default: []].insert(registry.name(ofKeyspace: key.keyspace))
                 }
@@ -376,6 +389,7 @@ extension StoreSalvage {
             return []
         }
         (outcome.lostRows, outcome.lostMaps, outcome.known) = (records, maps, checkpoint)
+        outcome.lostZones = owners
         return zones
     }
 }

@@ -96,9 +96,15 @@ struct ActivityProjection: DerivedProjection {
         var totals: [UInt32: Change] = [:]
         swap(&totals, &self.totals)
         for (zone, offset) in zones {
+            var change = Change(offset: offset)
+            // Of a store that was salvaged: what lies before the entry of the zone is of the zone, too.
+            if zone.state == .alive, let before = complete[zone.number], before.offset < offset {
+                change.usage = before.usage
+                complete[zone.number] = nil
+            }
             try set(
-                zone.number, in: zone.database, zone.state, Change(offset: offset), &totals,
-                &state)
+                zone.number, in: zone.database, zone.state, change, &totals, &state,
+                isOfZone: true)
         }
         zones.removeAll(keepingCapacity: true)
         // The index gets the zones in one order, whatever the dictionary's.
@@ -136,23 +142,33 @@ struct ActivityProjection: DerivedProjection {
         _ state: inout FoldState
     ) throws(IndexError) {
         let place = try state.index.value(of: .zoneNumber(zone), .blocking)
-        guard let place = place.flatMap({ ZonePlace($0) }), place.isAlive else { return }
-        try set(zone, in: place.database, place.state, change, &totals, &state)
+        guard let place = place.flatMap({ ZonePlace($0) }) else { return }
+        if place.isAlive {
+            try set(zone, in: place.database, place.state, change, &totals, &state)
+        } else if change.offset > place.offset, change.usage != StoredUsage() {
+            // Of a store that was salvaged: whose zone it is an entry says that comes later.
+            var usage = StoredUsage(try state.index.value(of: .activity(zone), .blocking))
+            usage.add(change.usage)
+            state.index.set(.activity(zone), usage.value(at: change.offset.rawValue))
+        }
     }
 
     private func set(
         _ zone: UInt32, in database: UInt32, _ zoneState: ZoneState, _ change: Change,
-        _ totals: inout [UInt32: Change], _ state: inout FoldState
+        _ totals: inout [UInt32: Change], _ state: inout FoldState, isOfZone: Bool = false
     ) throws(IndexError) {
         state.changes?.note(.zone(zone))
         state.changes?.note(.database(database))
         let stamp = change.offset.rawValue
         var usage = StoredUsage()
+        // What the database does not have yet of that.
+        var uncounted = StoredUsage()
         if let last = try state.index.value(of: .activity(zone), .blocking) {
             if last.stamp == stamp { return }
-            let old = JournalOffset(rawValue: last.stamp)
-            state.index.remove(.databaseFeed(database, old), at: stamp)
+            let old = IndexKey.databaseFeed(database, JournalOffset(rawValue: last.stamp))
             usage = StoredUsage(last)
+            if isOfZone, try state.index.value(of: old, .blocking) == nil { uncounted = usage }
+            state.index.remove(old, at: stamp)
         }
         let isAlive = zoneState == .alive
         // What a zone holds goes with it; how much of that are assets is not known.
@@ -170,5 +186,6 @@ struct ActivityProjection: DerivedProjection {
             IndexValue(stamp: stamp, first: UInt64(zone), second: UInt64(zoneState.rawValue)),
             isFresh: true)
         totals[database, default: Change()].add(difference, at: change.offset)
+        if isOfZone { totals[database, default: Change()].add(uncounted, at: change.offset) }
     }
 }

@@ -91,7 +91,7 @@ package struct EntryForm: Sendable {
     package var retention: Retention
     package var selection: Selection
 
-    /// Which entries of a kind an archive of some zones has: `Formats/Archive.md`, "Selection".
+    /// Which entries of a kind an archive of some zones has: `Formats/Backup.md`, "Selection".
     package enum Selection: Sendable {
         /// All, which are about the store.
         case all

@@ -3,7 +3,7 @@ internal import StratusBytes
 package import StratusJournal
 
 /// The zones of a store that an archive has, and the users and chunks that they need:
-/// `Formats/Archive.md`, "Selection".
+/// `Formats/Backup.md`, "Selection".
 package struct SelectedZones: Sendable {
     private let zones: Set<UInt32>
     private let owners: Set<UInt32>

@@ -100,6 +100,14 @@ package final class LocalConnection: Sendable {
         return result == 0 ? user : nil
     }
 
+    /// From now on ``read(upTo:)`` waits so long at most, and then finds the end.
+    package func limitWaiting(seconds: Int) {
+        var time = timeval(tv_sec: seconds, tv_usec: 0)
+        // Safe: the call reads the structure, which outlives it.
+        _ = unsafe setsockopt(
+            descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
+    }
+
     /// Waits for some bytes, at most `count`; none at the end. A listener waits a minute at most.
     package func read(upTo count: Int) throws(SystemError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)

@@ -20,6 +20,8 @@ package struct SystemError: Error, Equatable, Sendable {
         /// A request named a path inside the directory of a store.
         case insideStore
         case other(Int32)
+
+        package static let nameTooLong = Code.other(ENAMETOOLONG)
     }
 
     package var code: Code

@@ -56,7 +56,7 @@ struct StoreBackup: Call {
     private let parts: [Archive.Part]
     private let keepsHistory: Bool
     private let contentHashes: Bool
-    private let mark: String?
+    private let mark: BackupMark
 
     init(_ keys: JSONKeys<Key>) throws(Mismatch) {
         path = try keys.required(.path)
@@ -64,14 +64,15 @@ struct StoreBackup: Call {
         parts = try keys.optional(.parts, as: [String].self)?.map { Archive.Part(text: $0) } ?? []
         keepsHistory = try keys.optional(.history) ?? false
         contentHashes = try keys.optional(.hashes) ?? true
-        mark = try keys.optional(.mark)
+        let name: String? = try keys.optional(.mark)
+        mark = name.map { $0.isEmpty ? .none : .named($0) } ?? .standard
     }
 
     func run(in session: Session) async throws(StoreError) -> JSONObject {
         try session.demand(.maintenance)
         try await session.checkFile(path, isNew: true)
-        // Where it is a directory, also by a link, the file lies below it.
-        try await session.checkFile(path + "/-", isNew: true)
+        // It may be a directory, in which the file gets a name, or a link to one.
+        try await session.checkFile(path)
         var since: Archive?
         if let base {
             try await session.checkFile(base)

@@ -106,7 +106,11 @@ package struct RecordEdit: Sendable {
         let types = Dictionary(
             declared.map { ($0.name.text, $0.type) }, uniquingKeysWith: { first, _ in first })
         var found: [String: [RecordValue]] = [:]
+        var lists = Set(types.filter(\.value.isList).keys)
         for text in values {
+            // What is given again of a field that is new is a list.
+            let isAgain = types[text.field] == nil && found[text.field] != nil
+            if text.isOfList || isAgain { lists.insert(text.field) }
             let kinds =
                 text.kind.map { [$0] } ?? types[text.field]?.element.typedKinds ?? [.string]
             let zone = record.recordID.zoneID
@@ -124,14 +128,13 @@ package struct RecordEdit: Sendable {
             found[text.field, default: []].append(value)
         }
         for (field, values) in found {
-            let type = types[field]
-            let isList = type?.isList == true
+            let isList = lists.contains(field)
             guard isList || values.count == 1 else {
                 throw Refusal(
                     fault: .repeatedField, reason: "\(field) is no list, and is given again")
             }
             let value = isList ? RecordValue.list(values) : values[0]
-            if type?.isEncrypted == true {
+            if types[field]?.isEncrypted == true {
                 record.encryptedValues[field] = value
             } else {
                 record[field] = value

@@ -10,14 +10,14 @@ package enum TypedValueKind: String, CaseIterable, Sendable {
 
 extension RecordValue {
     /// The value that a text stands for: numbers in decimal digits, a time such as
-    /// `2026-11-23T14:30:00Z`, bytes in base64, a location as `LATITUDE,LONGITUDE`, a reference as the
+    /// `2026-11-23T14:30:00Z` or, in seconds since 1970, `1795444200.5 s`, bytes in base64, a location as `LATITUDE,LONGITUDE`, a reference as the
     /// name of a record in `zone`, an asset as the path of a file. Nil where it is none of the kind.
     package init?(typed text: String, _ kind: TypedValueKind, in zone: RecordZone.ID) {
         let value: RecordValue? =
             switch kind {
             case .string: .string(text)
             case .int64: Int64(text).map(RecordValue.int64)
-            case .double: Double(text).map(RecordValue.double)
+            case .double: Double(typed: text).map(RecordValue.double)
             case .timestamp: Date(typed: text).map(RecordValue.date)
             case .bytes: Data(base64Encoded: text).map(RecordValue.bytes)
             case .location: Location(typed: text).map(RecordValue.location)
@@ -38,7 +38,7 @@ extension RecordValue {
         case .string(let value): [value]
         case .int64(let number): [String(number)]
         case .double(let number): [String(number)]
-        case .date(let date): [Timestamp.text(date)]
+        case .date(let date): [date.typedText]
         case .bytes(let data): [data.base64EncodedString()]
         case .location(let location): ["\(location.latitude),\(location.longitude)"]
         case .reference(let reference): [reference.recordID.recordName]
@@ -69,15 +69,59 @@ extension RecordValue {
     }
 }
 
+extension Double {
+    /// Nil also where it is so large or small that only infinity or 0 could stand for it.
+    fileprivate init?(typed text: String) {
+        guard let number = Double(text) else { return nil }
+        let mantissa = text.prefix { !"eEpP".contains($0) }
+        if number.isInfinite, mantissa.contains(where: \.isNumber) { return nil }
+        if number == 0, mantissa.contains(where: { $0.isNumber && $0 != "0" }) { return nil }
+        self = number
+    }
+}
+
 extension Date {
     /// A time such as `2026-11-23T14:30:00Z`, with the time zone and, where that is said, parts of a
-    /// second.
+    /// second; or seconds since 1970 such as `1795444200.5 s`.
     package init?(typed text: String) {
+        if text.hasSuffix(" s") {
+            guard let seconds = Double(typed: String(text.dropLast(2))), seconds.isFinite else {
+                return nil
+            }
+            self.init(timeIntervalSince1970: seconds)
+            return
+        }
         let whole = Date.ISO8601FormatStyle()
         let parts = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-        guard let date = (try? Date(text, strategy: parts)) ?? (try? Date(text, strategy: whole))
+        guard let date = (try? Date(text, strategy: parts)) ?? (try? Date(text, strategy: whole)),
+            // Of a day that its month does not have the next month would be meant.
+            let offset = Self.secondsFromUTC(in: text),
+            let read = Timestamp.text(
+                secondsSince1970: date.timeIntervalSince1970.rounded(.down) + offset),
+            read.prefix(Self.wholeLength) == text.prefix(Self.wholeLength)
         else { return nil }
         self = date
+    }
+
+    /// The characters of `2026-11-23T14:30:00`.
+    private static let wholeLength = 19
+
+    /// What the time zone at the end of a text adds, `Z` or such as `+01:30`; nil where there is none.
+    private static func secondsFromUTC(in text: String) -> Double? {
+        if text.hasSuffix("Z") { return 0 }
+        guard let sign = text.dropFirst(wholeLength).lastIndex(where: { "+-".contains($0) }) else {
+            return nil
+        }
+        let digits = text[text.index(after: sign)...].filter { $0 != ":" }
+        guard digits.count == 4, let number = Int(digits), number % 100 < 60 else { return nil }
+        let seconds = Double(number / 100 * 3600 + number % 100 * 60)
+        return text[sign] == "-" ? -seconds : seconds
+    }
+
+    /// A text that stands for this very time.
+    fileprivate var typedText: String {
+        let text = Timestamp.text(self)
+        return Date(typed: text) == self ? text : "\(timeIntervalSince1970) s"
     }
 }
 
@@ -87,33 +131,45 @@ extension Location {
         let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map {
             Double($0)
         }
-        guard numbers.count == 2, let latitude = numbers[0], let longitude = numbers[1] else {
-            return nil
-        }
+        guard numbers.count == 2, let latitude = numbers[0], let longitude = numbers[1],
+            (-90...90).contains(latitude), (-180...180).contains(longitude)
+        else { return nil }
         self.init(latitude: latitude, longitude: longitude)
     }
 }
 
-/// A field and a text, as `FIELD=VALUE` or `FIELD:TYPE=VALUE`.
+/// A field and a text, as `FIELD=VALUE`, `FIELD:TYPE=VALUE` or, of a list, `FIELD:TYPE[]=VALUE`.
 package struct FieldText: Sendable {
     package let field: String
     /// Nil: what the schema has for the field.
     package let kind: TypedValueKind?
+    /// Whether the value is one of a list. Otherwise the schema says so.
+    package let isOfList: Bool
     package let value: String
 
-    /// - Throws: ``StoreError`` with `invalidArguments` where it is neither.
+    /// - Throws: ``StoreError`` with `invalidArguments` where it is none of these.
     package init(_ text: String) throws(StoreError) {
         guard let end = text.firstIndex(of: "="), end > text.startIndex else {
             throw StoreError(.invalidArguments, "expected FIELD=VALUE, found '\(text)'")
         }
         value = String(text[text.index(after: end)...])
         let name = text[..<end]
-        if let colon = name.lastIndex(of: ":"), colon > name.startIndex,
-            let kind = TypedValueKind(rawValue: name[name.index(after: colon)...].lowercased())
-        {
-            (field, self.kind) = (String(name[..<colon]), kind)
-        } else {
-            (field, kind) = (String(name), nil)
+        // No name of a field has a colon.
+        guard let colon = name.lastIndex(of: ":") else {
+            (field, kind, isOfList) = (String(name), nil, false)
+            return
         }
+        let type = name[name.index(after: colon)...]
+        isOfList = type.hasSuffix("[]")
+        guard colon > name.startIndex,
+            let kind = TypedValueKind(rawValue: type.dropLast(isOfList ? 2 : 0).lowercased())
+        else {
+            let kinds = TypedValueKind.allCases.map(\.rawValue).joined(separator: ", ")
+            throw StoreError(
+                .invalidArguments,
+                "expected FIELD:TYPE=VALUE with one of the types \(kinds), behind which [] makes a "
+                    + "list, found '\(text)'")
+        }
+        (field, self.kind) = (String(name[..<colon]), kind)
     }
 }

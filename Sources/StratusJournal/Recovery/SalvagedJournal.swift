@@ -23,6 +23,8 @@ package struct SalvagedJournal {
     /// Of the first generation of a store, as its compactions would count.
     private var nextNumber: UInt64 = 1 << 16 | 1
     private var writer: CompactedWriter?
+    /// The last entry, which is written when it is known whether another one follows.
+    private var last: JournalEntry?
     private var base = JournalOffset.zero
     private var salt: UInt64 = 0
     private var totals = SegmentTotals()
@@ -48,6 +50,11 @@ package struct SalvagedJournal {
 
     /// Adds an entry, which lies behind all others.
     package mutating func append(_ entry: JournalEntry) throws(JournalError) {
+        if let last { try write(last) }
+        last = entry
+    }
+
+    private mutating func write(_ entry: JournalEntry) throws(JournalError) {
         while let segment = inputs.first, entry.offset >= limit(of: segment) {
             try finish(at: limit(of: segment), isEnded: segment.isEnded)
             inputs.removeFirst()
@@ -60,8 +67,10 @@ package struct SalvagedJournal {
         if let time = entry.commitTime { totals.countCommit(at: time) }
     }
 
-    /// Writes what is left, up to the end, whatever of that is lost: no offset is used again.
+    /// Writes what is left, up to the end, whatever of that is lost: no offset is used again. Where the end
+    /// of the last commit is lost, it ends here, as old as the one before: so there is a state that has it.
     package mutating func finish() throws(JournalError) {
+        if let last { try write(last.header.isLast ? last : last.ending(at: totals.lastTime)) }
         if writer == nil, written < end { begin(at: written) }
         try finish(at: end, isEnded: false)
     }

@@ -66,7 +66,7 @@ struct ArchiveDirectoryTests {
         try await container.privateDatabase(for: "alice").save(RecordZone(zoneID: Self.zone))
         let names = (0..<300).map { "r\($0)" }
         try await save(container, names)
-        let base = try await container.backup(to: store.archivePath("a"))
+        let base = try await container.backup(to: store.archivePath("a"), marking: .none)
         for name in names {
             try await container.privateDatabase(for: "alice").deleteRecord(
                 withID: Record.ID(recordName: name, zoneID: Self.zone))

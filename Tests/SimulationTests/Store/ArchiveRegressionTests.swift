@@ -294,7 +294,7 @@ extension ArchiveRegressionTests {
         let result = try await database(container).modifyRecords(saving: [root, share.record])
         let saved = Share(try #require(try result.saveResults[share.recordID]?.get()))
         try await container.acceptShare(try #require(saved?.shortGUID), as: "bob")
-        let base = try await container.backup(to: store.archivePath("base"))
+        let base = try await container.backup(to: store.archivePath("base"), marking: .none)
         let owner = container.userRecordName(for: "alice")
         try await container.sharedDatabase(for: "bob").deleteRecord(
             withID: Record.ID(
@@ -394,7 +394,7 @@ extension ArchiveRegressionTests {
 extension ArchiveRegressionTests {
     @Test func `an archive of an empty store is a base like any other`() async throws {
         let container = try store.open()
-        let empty = try await container.backup(to: store.archivePath("empty"))
+        let empty = try await container.backup(to: store.archivePath("empty"), marking: .none)
         #expect(empty.information.range == 0..<0)
         try await makeZone(container)
         try await save(container, "r", 1)
@@ -436,7 +436,7 @@ extension ArchiveRegressionTests {
         let twin = store.copy(seed: 1)
         let container = try store.open()
         try await save(container, "r", 1)
-        let archive = try await container.backup(to: store.archivePath("a"))
+        let archive = try await container.backup(to: store.archivePath("a"), marking: .none)
         let other = try twin.open()
         try await save(other, "r", 2)
         // As after its death: no manifest says what the chain is.

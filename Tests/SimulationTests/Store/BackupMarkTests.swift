@@ -61,7 +61,7 @@ struct BackupMarkTests {
             try await Self.save(container, round)
             base = try await container.backup(
                 to: store.archivePath("a\(round)"), since: round == 3 ? nil : base,
-                keepingHistory: false, marking: "nightly")
+                keepingHistory: false, marking: .named("nightly"))
             try await check(try #require(base), isMarked: "nightly", in: container)
         }
         #expect(try await container.marks().count == 1)
@@ -96,7 +96,8 @@ struct BackupMarkTests {
         var archives: [Archive] = []
         for round in 0..<6 {
             let archive = try await container.backup(
-                to: store.archivePath("a\(round)"), since: archives.last, marking: "nightly")
+                to: store.archivePath("a\(round)"), since: archives.last, marking: .named("nightly")
+            )
             try await check(archive, isMarked: "nightly", in: container)
             archives.append(archive)
         }
@@ -109,25 +110,44 @@ struct BackupMarkTests {
         let container = try await opened()
         try await Self.save(container, 1)
         let path = store.archivePath("a")
-        try await container.backup(to: path, marking: "nightly")
+        try await container.backup(to: path, marking: .named("nightly"))
         let before = try await container.marks()
         try await Self.save(container, 2)
         await #expect(throws: StoreError.self) {
-            try await container.backup(to: path, marking: "nightly")
+            try await container.backup(to: path, marking: .named("nightly"))
         }
         #expect(try await container.marks() == before)
         let empty = await #expect(throws: StoreError.self) {
-            try await container.backup(to: store.archivePath("b"), marking: "")
+            try await container.backup(to: store.archivePath("b"), marking: .named(""))
         }
         #expect(empty?.code == .invalidArguments)
         // What only reads cannot leave one.
         let reader = try store.openReadOnly()
         await #expect(throws: StoreError.self) {
-            try await reader.backup(to: store.archivePath("b"), marking: "nightly")
+            try await reader.backup(to: store.archivePath("b"), marking: .named("nightly"))
         }
         // Those of other names are not touched, and bytes are marked as files are.
-        try await container.backup(marking: "piped") { _ in }
+        try await container.backup(marking: .named("piped")) { _ in }
         #expect(try await container.marks().map(\.name) == ["nightly", "piped"])
+        try await container.close()
+    }
+
+    @Test func `where nothing is said the mark is left if that can be`() async throws {
+        let container = try await opened()
+        for number in 1...2 {
+            try await Self.save(container, number)
+            let archive = try await container.backup(to: store.archivePath("a\(number)"))
+            try await check(archive, isMarked: "backup", in: container)
+        }
+        let marks = try await container.marks()
+        #expect(marks.count == 1)
+        // Neither asks for one, and what only reads has an archive all the same.
+        try await container.backup(marking: .none) { _ in }
+        let reader = try store.openReadOnly()
+        try await reader.backup(to: store.archivePath("b"))
+        #expect(try await store.openArchive("b").verify().isEmpty)
+        #expect(try await container.marks() == marks)
+        try await reader.close()
         try await container.close()
     }
 
@@ -135,7 +155,7 @@ struct BackupMarkTests {
         let container = try await opened()
         _ = store.archivePath("")
         var options = ArchiveSeries.Options()
-        options.mark = "series"
+        options.mark = .named("series")
         options.chainLimit = 3
         var series = ArchiveSeries(of: container, in: SmallStore.archives, options: options)
         for number in 0..<5 {

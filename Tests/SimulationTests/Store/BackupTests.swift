@@ -355,7 +355,7 @@ struct BackupTests {
         try await container.setDeletionPolicy(.none)
         try await makeZone(container)
         for number in 0..<300 { try await save(container, "r\(number)", number) }
-        let base = try await container.backup(to: store.archivePath("a"))
+        let base = try await container.backup(to: store.archivePath("a"), marking: .none)
         try await base.restore(to: "restored")
         let restored = try store.opening("restored").open()
         try await save(restored, "r0", -1)

@@ -134,7 +134,7 @@ struct CertificateTests {
         let first = try await container.certificate()
         try await save(container, 50..<60)
         let last = try await container.certificate()
-        try await container.backup(to: store.archivePath("a"))
+        try await container.backup(to: store.archivePath("a"), marking: .none)
         try await container.copy(to: "copied")
         try await container.copy(to: "cloned", cloning: true)
         try await store.openArchive("a").restore(to: "restored")

@@ -451,7 +451,8 @@ extension StoreRun {
         tally.archives += 1
         do throws(StoreError) {
             try await container.backup(
-                to: store.archivePath(name), since: base, keepingHistory: keepsHistory)
+                to: store.archivePath(name), since: base, keepingHistory: keepsHistory,
+                marking: .none)
         } catch {
             guard error.cause == .changeToken(.compacted), base != nil, model.mayForget else {
                 throw error

@@ -218,6 +218,14 @@ struct ZoneLineageTests {
             #expect(info.refusal == nil && info.zoneID == Self.zone)
         }
         #expect(try await target.info(of: early).refusal == nil)
+        // One from after what was restored is refused for that, as the feed refuses it.
+        try await save(source, "r1", "behind")
+        let behind = try await page(source).changeToken
+        let refusal = try await target.info(of: behind).refusal
+        #expect(refusal?.cause == .changeToken(.incarnation), "\(String(describing: refusal))")
+        #expect(
+            await cause { () throws(StoreError) in _ = try await page(target, since: behind) }
+                == refusal?.cause)
     }
 
     @Test func `a fetch that began in a later state does not miss what is deleted here`()

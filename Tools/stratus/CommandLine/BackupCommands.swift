@@ -10,7 +10,8 @@ extension Command {
             Writes what STORE holds as of one commit into one file: all databases, zones, records \
             and assets. A service may have the store open and go on writing. The file is there, \
             whole and durable, when the command has ended, or not at all; an existing file is not \
-            replaced. In a directory it gets a name that says store and offset.
+            replaced. In a directory it gets a name that says store and offset; -o DIR/ makes the \
+            directory where there is none.
 
             With --only the archive has a part of the store, from which zones are brought back: public \
             is the public database, USER the private one of that user, USER/ZONE one zone of it. A \
@@ -20,18 +21,21 @@ extension Command {
 
             With --since the archive holds what changed since another one, its base, and needs it \
             to be read: both have to lie in one directory. With --or-full it is a full one, with a \
-            warning, where the base is missing, damaged, of another store or another copy of it, of \
-            other parts, or older than what STORE has forgotten.
+            warning, where the base is missing, of another store or another copy of \
+            it, of other parts, or older than what STORE has forgotten, or what it says of itself is \
+            damaged; 'backups verify' reads all of it.
 
             With --follow it goes on until it is stopped: whenever something changed it writes an \
-            archive into the directory of -o, at most one in so many seconds. Each goes on from the \
+            archive into the directory of -o, which it makes, at most one in so many seconds. Each goes on from the \
             newest archive of STORE there, and has no content hashes; where there is none to go on \
             from, and after --full-every archives, one is full.
 
-            With --mark a mark of that name is left in STORE at the state that the archive has, which \
-            stays readable with '--at mark:NAME'; earlier marks of the name are removed once the \
-            archive is there. A service that has STORE open makes the mark, if its gateway listens; \
-            otherwise there is none, with a warning.
+            Where a service has STORE open and its gateway listens, it leaves a mark, backup, at the \
+            state that the archive has, which stays readable with '--at mark:backup'; earlier marks \
+            of the name are removed once the archive is there. What the state needs takes room in \
+            STORE until then. A service that does not answer within a minute leaves none. --mark gives \
+            another name, and leaves the mark also in a store that no \
+            service has open; --no-mark leaves none.
 
             'stratus backups' looks into archives, 'stratus restore' brings back what they hold.
             """,
@@ -45,8 +49,8 @@ extension Command {
             Option("or-full", "a full archive where that of --since cannot be used"),
             Option("history", "also each earlier state that the store keeps"),
             Option("no-hash", "do not compute content hashes, by which a restore is proved"),
-            Option(
-                "mark", taking: .init("NAME"), "the name of the mark that is left"),
+            Option("mark", taking: .init("NAME"), "the name of the mark (default: backup)"),
+            Option("no-mark", "leave no mark"),
             Option(
                 "follow", taking: .init("SECONDS", .number),
                 "an archive of what changed every so many seconds"),
@@ -62,7 +66,7 @@ extension Command {
             Example(
                 "stratus backup ./store -o notes.archive --only local/notes",
                 "Writes an archive of one zone."),
-            Example("stratus backup ./store -o ./archives", "Writes one into a directory."),
+            Example("stratus backup ./store -o ./archives/", "Writes one into a directory."),
             Example(
                 "stratus backup ./store -o daily.archive --mark daily",
                 "Keeps the state readable that the archive has."),
@@ -70,7 +74,7 @@ extension Command {
                 "stratus backup ./store -o ./archives --follow 60",
                 "Keeps the archives there no more than a minute behind."),
         ],
-        writesFile: true)
+        writesFile: true, endsWhenStopped: true)
 
     static let backups = Command(
         "backups", "look into archives, verify or merge them",
@@ -79,9 +83,10 @@ extension Command {
             covers. show ARCHIVE: what it says of itself, with its zones. verify ARCHIVE: reads \
             every byte of it and of those that it goes on from, and all that they mean. merge \
             ARCHIVE -o FILE: writes what it and those that it goes on from hold as one full \
-            archive. forget DIR: deletes the archives that no --keep option keeps, of each store, \
-            and of each choice of --only, on its own; what a kept one goes on from is kept, too, \
-            and nothing is deleted while an archive in DIR cannot be opened. The store is not \
+            archive. forget DIR: deletes the archives that no --keep option keeps: of each store and \
+            each copy of it on its own, of each choice of --only, and of those with history and \
+            without. What a kept one goes on from is kept, too, and nothing is deleted while an \
+            archive in DIR cannot be opened. The store is not \
             needed for any of this.
             """,
         arguments: [
@@ -126,7 +131,8 @@ extension Command {
             deletes it.
 
             With --zone: brings a zone back into STORE, which exists, or with --record some \
-            records with all below them, in one commit; ARCHIVE may be one of --only. --mode says \
+            records with all below them, in one commit, behind which shares are made again one by one; \
+            ARCHIVE may be one of --only. --mode says \
             what becomes of what is there: skip brings back only what is gone; keep leaves what \
             was changed since; replace makes all of it what it was (the default); mirror also \
             deletes what was not there. A zone that is not in STORE comes back with its change \
@@ -166,13 +172,13 @@ extension Command {
             .mode, .dryRun,
         ],
         examples: [
-            Example("stratus restore store.archive ./restored", "Makes the store anew."),
+            Example("stratus restore store.archive ./restored", "Makes a store of an archive."),
             Example(
                 "stratus restore store.archive ./planned --clone --dry-run",
                 "Says what another store made of it would have."),
             Example(
                 "stratus restore store.archive ./rehearsed --rehearse",
-                "Proves that the store can be made anew, and how fast."),
+                "Proves that the store can be restored, and how fast."),
             Example(
                 "stratus restore store.archive ./store --zone notes --dry-run",
                 "Says what would come back into a zone."),
@@ -182,7 +188,8 @@ extension Command {
             Example(
                 "stratus restore store.archive ./store --zone album --record photo-1 --fields image",
                 "Brings the image of one record back."),
-        ])
+        ],
+        makesDirectory: true)
 
     static let revert = Command(
         "revert", "bring a zone back from the past of its own store",
@@ -233,7 +240,8 @@ extension Command {
         examples: [
             Example("stratus copy ./store ./copy", "Copies a store."),
             Example("stratus copy ./store ./other --clone", "Makes another one of it."),
-        ])
+        ],
+        makesDirectory: true)
 }
 
 extension Command.Option {

@@ -40,10 +40,15 @@ package struct Command: Sendable {
     package var examples: [Example]
     /// Whether `--output` names a file that the command makes, which is not its results.
     package var writesFile: Bool
+    /// Whether it makes a directory, which is gone where it is stopped before that is complete.
+    package var makesDirectory: Bool
+    /// Whether it leaves nothing where it is stopped: it notices that by itself.
+    package var endsWhenStopped: Bool
 
     package init(
         _ name: String, _ summary: String, details: String, arguments: [Argument] = [],
-        options: [Option] = [], examples: [Example], writesFile: Bool = false
+        options: [Option] = [], examples: [Example], writesFile: Bool = false,
+        makesDirectory: Bool = false, endsWhenStopped: Bool = false
     ) {
         self.name = name
         self.summary = summary
@@ -52,6 +57,8 @@ package struct Command: Sendable {
         self.options = options
         self.examples = examples
         self.writesFile = writesFile
+        self.makesDirectory = makesDirectory
+        self.endsWhenStopped = endsWhenStopped || makesDirectory
     }
 }
 

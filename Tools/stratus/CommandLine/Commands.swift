@@ -52,7 +52,8 @@ extension Command.Option {
 
     static let durability = Self(
         "durability", taking: .init("WHEN", .oneOf(["full", "interval", "none"])),
-        "what a commit waits for (default: full)")
+        "what a commit waits for: full, the disk; interval, the disk within a second; none, nothing "
+            + "(default: full)")
 }
 
 /// Commands that write to a store.
@@ -87,7 +88,7 @@ extension Command {
                 "stratus import ./photos ./store --zone photos --checksum",
                 "Also notices files that have changed under the same size and time."),
             Example(
-                "stratus import / ./store --zone system --durability none --progress json",
+                "stratus import ./photos ./store --zone photos --durability none --progress json",
                 "Lets the system choose when to write, and reports progress as JSON."),
         ])
 
@@ -97,7 +98,7 @@ extension Command {
             Reads the changes of STORE and applies them to the store OTHER, which is made where \
             there is none. Goes on until it is stopped; with --once, until OTHER has all that \
             STORE had. Each line has a token to go on from with --since; without one it begins \
-            anew. The default zone has no change feed and is not followed.
+            at the beginning. The default zone has no change feed and is not followed.
             """,
         arguments: [.store],
         options: [
@@ -241,9 +242,9 @@ extension Command {
         "log", "show the entries of the journal",
         details: """
             Shows the entries of the journal in the order they were written, or the last one first with \
-            --reverse, each with its offset, its place in a file and its commit; with --zone or \
-            --record, those of zones or of records of a name, of all users. An offset shown can be given \
-            to --since and --until. Damage ends it; with --skip-damaged it goes on at the next whole \
+            --reverse, each with its offset, its place in a file, its zone as USER/ZONE and its commit; \
+            with --zone or --record, those of zones or of records of a name; with --as or --database, \
+            those in zones of one database. An offset shown can be given to --since and --until. Damage ends it; with --skip-damaged it goes on at the next whole \
             frame, names what is damaged, and the exit code is 3.
             """,
         arguments: [.store],
@@ -265,6 +266,9 @@ extension Command {
             Example(
                 "stratus log ./store --since 4096 --until 65536", "Shows a part of the journal."),
             Example("stratus log ./store --reverse -n 20", "Shows the last twenty entries."),
+            Example(
+                "stratus log ./store --zone notes --as anna --reverse -n 5",
+                "Shows what became last of Anna's zone notes."),
             Example(
                 "stratus log ./store --zone notes --record note-1 --since mark:before-import",
                 "Shows what became of a record since a mark."),
@@ -305,6 +309,9 @@ extension Command {
 
 // Of a token for the feeds.
 extension Command {
+    /// As they look.
+    private static let someToken = "AQcPy0MzM+gHZwhvlJ58rNwyjvn7FHo1O1QAAAAAEAMAAAAAAADeN2qL"
+
     fileprivate static let token = Command(
         "token", "show what a change token is of, and whether a store takes it",
         details: """
@@ -312,14 +319,14 @@ extension Command {
             whole store), whose it is, up to which offset of the journal its reader has seen \
             everything, and whether it is amid a fetch. Then it says whether STORE takes the token, \
             and if not, with which error it answers and why; the exit code is 15 then. A reader whose \
-            token is refused for good begins anew, without one.
+            token is refused for good begins again, without one.
             """,
         arguments: [.store, Argument("TOKEN", "a change token, as 'stratus changes' shows it")],
         examples: [
             Example(
-                "stratus token ./store AQLH7Q0",
+                "stratus token ./store \(someToken)",
                 "Shows what the token is of, and why the store refuses it."),
-            Example("stratus token ./store AQLH7Q0 --json", "Writes it as one JSON object."),
+            Example("stratus token ./store \(someToken) --json", "Writes it as one JSON object."),
         ])
 }
 

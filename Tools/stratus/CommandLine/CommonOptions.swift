@@ -14,7 +14,7 @@ extension CommandTable {
         .init("no-input", "never ask"),
         .init(
             "database", taking: .init("WHICH", .oneOf(DatabaseChoice.allCases.map(\.rawValue))),
-            "the database meant (default: private)"),
+            "the database meant (default: private; of listings of the whole store, all)"),
         .init(
             "as", taking: .init("USER"), "the user who asks (default: \(Invocation.defaultUser))"
         ),

@@ -7,10 +7,11 @@ extension Command {
             choose, as lines of JSON that 'stratus load' reads: the public database first, then \
             users, zones and records in the order of their names. Two stores that hold the same \
             have the same dump. A record is written as 'stratus exec' answers it, without what the \
-            store alone decides: change tags, dates, users and shares. Nothing else is lost.
+            store alone decides: change tags, dates, users and shares.
 
-            Of an asset a line has the checksum and the size; with --asset-files DIR each is written to \
-            a file of DIR that bears its checksum. Names that do not fit into memory are sorted in \
+            Of an asset a line has the checksum and the size, not the bytes: with --asset-files DIR they \
+            are written to a file of DIR that bears the checksum; without it a warning says how many \
+            are left out. Names that do not fit into memory are sorted in \
             a temporary file in TMPDIR (default: /var/tmp).
             """,
         arguments: [.store],
@@ -22,10 +23,10 @@ extension Command {
             .skipDamaged,
         ],
         examples: [
-            Example("stratus dump ./store -o store.jsonl", "Writes all that is in the store."),
             Example(
-                "stratus dump ./store --zone notes --asset-files ./assets",
-                "Writes a zone, and its assets as files."),
+                "stratus dump ./store -o store.jsonl --asset-files ./assets",
+                "Writes all records of the store, and their assets as files."),
+            Example("stratus dump ./store --zone notes", "Writes the records of a zone."),
         ])
 
     static let load = Command(
@@ -33,7 +34,7 @@ extension Command {
         details: """
             Reads lines that 'stratus dump' or 'stratus diff --patch' wrote, from FILE or from \
             standard input, and makes the records in STORE what they say, those of a zone in one \
-            commit: all of them, or none where one is refused. STORE and its zones are made where \
+            commit: all of them, or none where one is refused; the zones before it stay loaded. STORE and its zones are made where \
             they are not there. All records of a zone are in memory meanwhile.
 
             --mode says what becomes of what is there: replace makes it what the lines say (the \
@@ -53,7 +54,9 @@ extension Command {
             .mode, .dryRun, .durability,
         ],
         examples: [
-            Example("stratus load ./other store.jsonl", "Brings all of a dump into a store."),
+            Example(
+                "stratus load ./other store.jsonl --asset-files ./assets",
+                "Brings all of a dump into a store."),
             Example(
                 "stratus load ./store patch.jsonl --dry-run", "Says how many records would change."),
         ])

@@ -4,7 +4,8 @@ extension Command {
         "get", "write the value of a field of a record",
         details: """
             Writes the value of one field, and nothing else, in the form that 'stratus put' takes: text as \
-            it is, a number in digits, a timestamp in UTC, bytes in base64, a location as \
+            it is, a number in digits, a timestamp in UTC or, where that has no room for it, in seconds \
+            since 1970 with an s, bytes in base64, a location as \
             LATITUDE,LONGITUDE, a reference as the name of its record. A list is written one value a \
             line. An asset is what 'stratus asset' writes; 'stratus show' has all fields of a record.
             """,
@@ -24,10 +25,12 @@ extension Command {
             such record one of --type is made. A VALUE is of the type that the schema has for the \
             field, or else text; FIELD:TYPE=VALUE says another one: string, int64, double, timestamp \
             (2026-11-23T14:30:00Z), bytes (base64), location (LATITUDE,LONGITUDE), reference (the \
-            name of a record of the zone) or asset (the path of a file). A field that is a list gets \
-            its values one by one: FIELD=VALUE again for each.
+            name of a record of the zone) or asset (the path of a file). A list gets its values one by \
+            one: FIELD=VALUE again for each; of a field that is new, 'FIELD:TYPE[]=VALUE' makes a list \
+            of one value.
 
-            The zone must be there. A service that has the store open makes the change, if its gateway \
+            The zone must be there: 'stratus load', 'stratus import' and 'stratus exec' make zones. A \
+            service that has the store open makes the change, if its gateway \
             listens; if not, the exit code is 11.
             """,
         arguments: [

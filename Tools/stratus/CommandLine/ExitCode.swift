@@ -58,7 +58,7 @@ package enum ExitCode: Hashable, Sendable {
         case .newerFormat: "the store has a newer format"
         case .damaged: "the store is damaged and cannot be opened"
         case .notFound: "no such zone, record, field, offset, token or path"
-        case .tokenExpired: "the token has expired"
+        case .tokenExpired: "the token has expired, or that moment is not kept"
         case .noSpace: "no space left"
         case .permission: "not permitted"
         case .invalidBackup: "the backup is not valid"

@@ -78,7 +78,7 @@ extension Command {
             back.
 
             Deletions are remembered for change feeds, for 90 days if nothing else is set. A client \
-            whose change token is older than a forgotten deletion has to fetch the zone anew.
+            whose change token is older than a forgotten deletion has to fetch the whole zone again.
 
             Notifications are kept for 30 days, and the last 10,000 of a user, if nothing else is \
             set.

@@ -54,16 +54,16 @@ extension Command {
         ])
 
     static let reindex = Command(
-        "reindex", "make the index of a store anew from its journal",
+        "reindex", "rebuild the index of a store from its journal",
         details: """
             Reads the whole journal and writes the index once more, as small as it can be. \
             Whatever lies there of the old one is not looked at, so that this heals any damage of \
-            it; the journal is not changed. The manifest is written anew, too, both copies of it. Stopped \
+            it; the journal is not changed. The manifest is written again, too, both copies of it. Stopped \
             on its way it leaves a whole store.
             """,
         arguments: [.store],
         examples: [
-            Example("stratus reindex ./store", "Makes the index anew."),
+            Example("stratus reindex ./store", "Rebuilds the index."),
             Example(
                 "stratus reindex ./store --progress json --json",
                 "Reports progress and result as JSON."),

@@ -51,6 +51,8 @@ package final class Output: Sendable {
         /// What is to be erased before anything else appears on the terminal.
         var showsProgress = false
         var hasBytes = false
+        /// Why results could not be written.
+        var failure: (any Error)?
     }
 
     private static let gatheringLimit = 65_536
@@ -124,9 +126,21 @@ extension Output {
         try state.withLock { state in
             try send(&state)
             state.hasBytes = true
-            guard try write(bytes, .results) else { throw Closed() }
+            try send(bytes, &state)
         }
     }
+
+    private func send(_ bytes: [UInt8], _ state: inout State) throws {
+        do {
+            guard try write(bytes, .results) else { throw Closed() }
+        } catch {
+            state.failure = error
+            throw error
+        }
+    }
+
+    /// Why results could not be written, whatever became of that error on its way.
+    var failure: (any Error)? { state.withLock { $0.failure } }
 
     /// Whether any such bytes may have been written, behind which nothing else can begin.
     package var hasBytes: Bool { state.withLock { $0.hasBytes } }
@@ -157,7 +171,7 @@ extension Output {
         let bytes = state.gathered
         state.gathered.removeAll(keepingCapacity: true)
         state.hasBegun = true
-        guard try write(bytes, .results) else { throw Closed() }
+        try send(bytes, &state)
     }
 }
 

@@ -5,7 +5,7 @@ extension Command {
         details: """
             Reads the whole store, its journal, its index and its assets, changes nothing, and \
             names each finding with its file, byte and kind, and of an asset with record and \
-            field. An index that is whole is compared with one made anew of the journal; what of \
+            field. An index that is whole is compared with one rebuilt from the journal; what of \
             that does not fit into memory lies in a temporary file in TMPDIR (default: /var/tmp). \
             Damage of the index, or of one of the two copies of the manifest, loses nothing: reindex \
             heals it; what is whole of a damaged journal, salvage brings out. Where the last write \
@@ -17,12 +17,13 @@ extension Command {
             has written, or of the store that it is a copy of: that its history up to then is the \
             same, whatever was committed, compacted or restored since. It says what of that is \
             proved: the chain, unless the journal was compacted there, and what each zone held, \
-            where that state is the last one or a mark or the retention keeps it.
+            where that state is the last one or a mark or the retention keeps it. Where nothing of \
+            it can be told any more the exit code is 3.
 
             A store that takes too long to be read at once is read in parts: --subset 3/7 reads the \
             third of seven that together are the whole store, and --max-duration begins nothing more \
-            after so long, a file of the journal or the index or some chunks of assets. Where that was, \
-            the file of --resume keeps for the next run. A part checks what it reads; that the index \
+            after so long, a file of the journal or the index or some chunks of assets. --resume FILE \
+            keeps the place in FILE, at which the next run goes on. A part checks what it reads; that the index \
             says what the journal does, and which records a damaged chunk is of, only a run over the \
             whole store tells.
 

@@ -1,23 +1,23 @@
 /// Commands for stores of which something is damaged.
 extension Command {
     static let repair = Command(
-        "repair", "make anew what of a damaged store can be made anew",
+        "repair", "rebuild what of a damaged store can be rebuilt",
         details: """
-            Reads every byte of STORE and says what is damaged: what can be made anew without a \
+            Reads every byte of STORE and says what is damaged: what can be rebuilt without a \
             loss, which is the manifest, of what the segments of the journal say of themselves, \
             and the index, of the journal; and what cannot. Nothing is changed. With --apply it is \
             done, in STORE itself; what was damaged stays beside it, in files whose names begin \
             with broken-. A damaged journal is not touched: 'stratus salvage' brings out what is \
             whole of it.
 
-            The exit code is 0 where nothing is damaged or all of it was made anew, 1 where \
+            The exit code is 0 where nothing is damaged or all of it was rebuilt, 1 where \
             something is left to do or an asset is damaged, 13 where the journal is damaged.
             """,
         arguments: [.store],
         options: [Option("apply", "do it")],
         examples: [
-            Example("stratus repair ./store", "Says what is damaged and would be made anew."),
-            Example("stratus repair ./store --apply", "Makes it anew."),
+            Example("stratus repair ./store", "Says what is damaged and would be rebuilt."),
+            Example("stratus repair ./store --apply", "Rebuilds it."),
         ])
 
     static let salvage = Command(
@@ -36,7 +36,7 @@ extension Command {
             the user lost-found.
 
             Change tags stay good. Change tokens of STORE are refused, so that clients fetch \
-            everything anew. The exit code is 0 where all that STORE held came out, 3 where \
+            everything again. The exit code is 0 where all that STORE held came out, 3 where \
             something is lost.
             """,
         arguments: [.store, Argument("NEW", "the directory that is made", .path)],
@@ -45,5 +45,6 @@ extension Command {
             Example(
                 "stratus salvage ./store ./whole --json -o losses.ndjson",
                 "Writes what is lost to a file, one JSON object a line."),
-        ])
+        ],
+        makesDirectory: true)
 }

@@ -8,7 +8,7 @@ extension Command {
             the indexes that it asks for, and removes others; where a type or a field would go nothing \
             is changed. deploy STORE FILE: the same of either environment, and only adds. rename STORE \
             --field TYPE.FIELD --to NAME: gives a field another name, in the schema, in indexes and in \
-            all records of the type, in the development environment; each record is saved anew, and \
+            all records of the type, in the development environment; each record is saved again, and \
             where one has a value under both names, that of NAME stays. Done twice, it goes on where \
             it was interrupted. reset STORE: deletes all zones of all databases with their records, in \
             the development environment, and forgets the schema; users stay, and what history is kept. \
@@ -45,8 +45,8 @@ extension Command {
                 "stratus schema import ./store schema.ckdb",
                 "Makes it what a file says, and builds its indexes."),
             Example(
-                "stratus schema rename ./store --field File.mode --to permissions",
-                "Gives the field mode of all records of the type File another name."),
+                "stratus schema rename ./store --field Note.title --to heading",
+                "Gives the field title of all records of the type Note another name."),
             Example(
                 "stratus schema reset ./other --yes",
                 "Makes a store of tests like new, but for its users."),

@@ -12,6 +12,8 @@ package struct Surroundings: Sendable {
     /// TERM says that the terminal can only add text at the end.
     package var isDumb = false
     package var localTime = LocalTime.utc
+    /// Whether the process is there for one command alone, and ends with it.
+    package var isProcess = false
 
     package init() {}
 
@@ -26,6 +28,7 @@ package struct Surroundings: Sendable {
         surroundings.errorIsTerminal = Terminal.isTerminal(.error)
         surroundings.columns = Terminal.columns(.error) ?? Terminal.columns(.output)
         surroundings.localTime = .system
+        surroundings.isProcess = true
         return surroundings
     }
 }

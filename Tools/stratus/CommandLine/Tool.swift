@@ -1,4 +1,5 @@
 internal import Stratus
+internal import StratusFiles
 
 /// What a command does. It writes to the output, says by its code how that went, and throws what
 /// stopped it; ``ToolError/init(describing:)`` turns that into words and a code.
@@ -31,6 +32,10 @@ package struct Tool: Sendable {
             Output(settings).report(error)
             return error.code
         }
+        if surroundings.isProcess, invocation.command.endsWhenStopped {
+            Terminal.catchStopSignals()
+            if invocation.command.makesDirectory { Self.discardUnfinishedWhenStopped() }
+        }
         let settings = Output.Settings(invocation, surroundings)
         guard let path = invocation.outputPath else {
             return await perform(invocation, Output(settings))
@@ -58,9 +63,14 @@ package struct Tool: Sendable {
             let code = try await handler(invocation, output)
             try output.flush()
             return code == .ok && invocation.openings.foundPossibleLoss ? .possibleLoss : code
-        } catch is Output.Closed {
-            return .brokenPipe
         } catch {
+            let error = output.failure ?? error
+            if error is Output.Closed { return .brokenPipe }
+            if invocation.command.endsWhenStopped, let signal = Terminal.requestedStop {
+                // It may have failed for that.
+                FreshDirectory.discardAll()
+                return .signal(signal)
+            }
             var told = ToolError(describing: error)
             if error is StoreError, told.isOfStore, told.file == nil {
                 told.file = invocation.optionalArgument("STORE")
@@ -70,6 +80,19 @@ package struct Tool: Sendable {
             }
             output.report(told)
             return told.code
+        }
+    }
+
+    /// From now on a signal that stops the process first removes the directories that are not complete.
+    private static func discardUnfinishedWhenStopped() {
+        try? Thread.start {
+            while true {
+                if let signal = Terminal.requestedStop {
+                    FreshDirectory.discardAll()
+                    Terminal.exit(ExitCode.signal(signal).number)
+                }
+                Thread.pause(microseconds: 20_000)
+            }
         }
     }
 

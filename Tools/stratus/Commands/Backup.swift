@@ -11,10 +11,10 @@ enum Backup {
             throw ToolError.usage("backup", "--only names what is backed up, not --\(option)")
         }
         if let seconds = invocation.number("follow") {
-            if invocation.has("mark") {
+            for option in ["mark", "no-mark"] where invocation.has(option) {
                 throw ToolError.usage(
                     "backup",
-                    "--mark does not go with --follow, which leaves the store to a service")
+                    "--\(option) does not go with --follow, which leaves the store to a service")
             }
             let container = try await invocation.openStore()
             return try await follow(container, every: seconds, in: target, invocation, output)
@@ -22,9 +22,20 @@ enum Backup {
         if invocation.has("full-every") {
             throw ToolError.usage("backup", "--full-every goes with --follow")
         }
-        guard let mark = invocation.value("mark") else {
+        if invocation.has("no-mark") {
+            if invocation.has("mark") {
+                throw ToolError.usage("backup", "--no-mark does not go with --mark")
+            }
             return try await write(invocation.openStore(), to: target, invocation, output)
         }
+        guard let name = invocation.value("mark") else {
+            // A store that no service has open is only read. One that hangs is not waited for for ever.
+            guard let service = try ServiceWriter(invocation, patience: 60) else {
+                return try await write(invocation.openStore(), to: target, invocation, output)
+            }
+            return try await write(service, marking: .standard, to: target, invocation, output)
+        }
+        let mark = BackupMark.named(name)
         let container: Container
         do throws(StoreError) {
             container = try await invocation.openForWriting()
@@ -44,9 +55,8 @@ enum Backup {
         }
     }
 
-    /// - Parameter mark: the name of a mark that is left; nil: none is.
     private static func write(
-        _ writer: any BackupWriter, marking mark: String? = nil, to target: String?,
+        _ writer: any BackupWriter, marking mark: BackupMark = .none, to target: String?,
         _ invocation: Invocation, _ output: Output
     ) async throws -> ExitCode {
         let progress = ReadingProgress("copying", invocation, output)
@@ -77,8 +87,12 @@ enum Backup {
         if invocation.has("since") {
             throw ToolError.usage("backup", "--follow goes on from the newest archive in -o DIR")
         }
+        if let target { _ = try ResultFolder(target) }
         guard let target, (try? LocalStorage(at: target, .reading)) != nil else {
             throw ToolError.usage("backup", "--follow writes into a directory: name it with -o DIR")
+        }
+        guard invocation.number("full-every") != 0 else {
+            throw ToolError.usage("backup", "--full-every takes 1 or more, not 0")
         }
         guard (1...86_400 * 365).contains(seconds) else {
             throw ToolError.usage("backup", "--follow takes from 1 second to a year")
@@ -128,13 +142,16 @@ enum Backup {
 
     /// To a file, or where `target` is nil to standard output.
     private static func write(
-        _ writer: any BackupWriter, since base: Archive?, marking mark: String?,
+        _ writer: any BackupWriter, since base: Archive?, marking mark: BackupMark,
         to target: String?, _ invocation: Invocation, _ output: Output, _ progress: ReadingProgress
     ) async throws -> ExitCode {
         let request = BackupRequest(
             of: invocation.archiveParts, since: base, keepsHistory: invocation.has("history"),
             contentHashes: !invocation.has("no-hash"), progress: progress.update,
-            hashing: progress.hashing)
+            hashing: progress.hashing,
+            unmarked: {
+                output.warning("backup.mark", "the archive is made without a mark: \($0.reason)")
+            }, isStopped: { Terminal.requestedStop != nil })
         guard let target else {
             try await writer.backup(request, marking: mark) { try output.bytes($0) }
             return .ok
@@ -171,7 +188,8 @@ enum Backup {
                     + Output.escaped(archive.path))
         }
         for (file, error) in found.refused {
-            output.warning("backup.damaged", error.reason, file: file)
+            let kind = error.place.map { ": \($0.kind)" } ?? ""
+            output.warning("backup.damaged", error.reason + kind, file: file)
         }
         return found.refused.isEmpty ? .ok : .differences
     }
@@ -191,6 +209,7 @@ enum Backup {
             ("made", output.date(information.created)),
             ("last commit", information.lastCommit.map { output.date($0) } ?? "none"),
             ("offsets", "\(information.range.lowerBound) to \(information.range.upperBound)"),
+            ("incarnation", "\(information.incarnation)"), ("chain", information.journalChain),
             ("size", size(information.length)),
         ]
         if let base = information.baseID {
@@ -245,12 +264,12 @@ enum Backup {
         let container = try await archive.container()
         guard let target else {
             try await container.backup(
-                keepingHistory: keepsHistory, progress: progress.update
+                keepingHistory: keepsHistory, marking: .none, progress: progress.update
             ) { try output.bytes($0) }
             return .ok
         }
         let merged = try await container.backup(
-            to: target, keepingHistory: keepsHistory, progress: progress.update)
+            to: target, keepingHistory: keepsHistory, marking: .none, progress: progress.update)
         progress.finish()
         try output.summary(merged.information.json(merged.path), text: merged.text)
         return .ok
@@ -266,6 +285,12 @@ extension Backup {
         let policy = ArchiveRetention(
             last: count("last"), daily: count("daily"), weekly: count("weekly"),
             monthly: count("monthly"))
+        guard ["last", "daily", "weekly", "monthly"].contains(where: { count($0) > 0 }) else {
+            throw ToolError.usage(
+                "backups",
+                "forget takes --keep-last, --keep-daily, --keep-weekly or "
+                    + "--keep-monthly: name at least one, with 1 or more")
+        }
         let done = try await Archive.naming(folder: path) { () async throws(StoreError) in
             try await Archive.forget(in: path, keeping: policy, dryRun: isDryRun)
         }
@@ -294,7 +319,7 @@ enum Restore {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let archive = try await Archive.opened(invocation.argument("ARCHIVE"))
         if invocation.has("zone") { return try await zone(archive, invocation, output) }
-        for option in ["record", "fields", "as-zone", "to-user", "mode"]
+        for option in ["record", "fields", "as-zone", "to-user", "mode", "as", "database"]
         where invocation.has(option) {
             throw ToolError.usage("restore", "--\(option) goes with --zone")
         }
@@ -490,7 +515,10 @@ extension Invocation {
         guard let path = value("output") else {
             throw .usage("output", "name the file with -o FILE, or - for standard output")
         }
-        if path != "-" { return path }
+        if path != "-" {
+            if path.hasSuffix("/") { _ = try ResultFolder(path) }
+            return path
+        }
         if output.isJSON { throw .usage("output", "with --json name a file with -o") }
         if output.settings.resultsAreOnTerminal {
             throw .usage("terminal", "an archive is no text: name a file with -o")

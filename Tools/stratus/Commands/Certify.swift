@@ -43,6 +43,9 @@ extension Invocation {
 }
 
 extension CertificateComparison {
+    /// Whether neither the chain nor what the zones held can be told any more.
+    var provesNothing: Bool { chain == .compacted && zones == .notKept }
+
     /// Names each difference, and says what of the certificate is proved.
     func write(_ certificate: Certificate, to output: Output) throws {
         for difference in differences {

@@ -52,7 +52,7 @@ extension Compact {
             text: report.compaction.text(false) + "; of assets "
                 + "\(size(report.assets.freedBytes)) freed; "
                 + (held == 0
-                    ? "nothing is left of what is not needed"
+                    ? "nothing is left in any file but what the newest state, marks and the history need"
                     : "\(Quantities.count(held, "file")) may still hold some of it"))
         return report.heldFiles.isEmpty ? .ok : .differences
     }

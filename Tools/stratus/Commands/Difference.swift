@@ -80,7 +80,8 @@ struct Difference {
             if old == nil, !zone.isDefault { try writer.zone(zone, isAdded: true, user) }
             if new == nil, !zone.isDefault {
                 try writer.zone(zone, isAdded: false, user)
-                continue
+                // Its records go with it.
+                if writer.isPatch { continue }
             }
             var keys = try keys(in: zone, old, new)
             while case let part = try keys.next(NamedDatabase.batch), !part.isEmpty {
@@ -126,7 +127,7 @@ struct Difference {
 /// Writes differences, and counts them.
 private struct DifferenceWriter {
     private let output: Output
-    private let isPatch: Bool
+    let isPatch: Bool
     private let isSummary: Bool
     private var counts: [Change: Int] = [:]
     private var zoneCount = 0

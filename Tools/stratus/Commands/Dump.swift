@@ -21,6 +21,7 @@ enum Dump {
             }
         }
         var done = 0
+        var assetCount = 0
         var hasSkipped = false
         for database in databases {
             func write(_ line: DumpLine) throws { try output.verbatim(line: line.bytes) }
@@ -41,13 +42,34 @@ enum Dump {
                 while case let part = try keys.next(NamedDatabase.batch), !part.isEmpty {
                     let found = try database.records(part, in: zone)
                     for record in part.compactMap({ found[$0] }) {
-                        try await assets?.writeAssets(of: record)
+                        do {
+                            try await assets?.writeAssets(of: record)
+                        } catch let error as StoreError {
+                            guard invocation.has("skip-damaged"), error.cause == .damaged else {
+                                throw error
+                            }
+                            // Its line would name what is not there.
+                            hasSkipped = true
+                            let told = ToolError(error)
+                            output.warning(
+                                "damage.skipped",
+                                "skipped: \(record.recordID.recordName): \(told.message)\(told.place)"
+                            )
+                            continue
+                        }
+                        assetCount += record.assets.count
                         try write(database.line(record))
                     }
                     done += part.count
                     progress.count(done, of: total)
                 }
             }
+        }
+        if assets == nil, assetCount > 0 {
+            output.warning(
+                "dump.assets",
+                "the bytes of \(Quantities.count(assetCount, "asset")) are not in the dump: "
+                    + "--asset-files DIR writes them")
         }
         return hasSkipped ? .partial : .ok
     }

@@ -53,7 +53,9 @@ enum Explain {
             lines.append((name, text))
         }
         add("kind", "kind", description.kind)
-        add("zone", "zone", container.zoneText(of: entry))
+        let zone = JournalZone(of: entry, in: container)
+        zone.append(to: &object)
+        if let text = zone.text { lines.append(("zone", text)) }
         add("recordName", "record", description.recordName)
         add("recordType", "type", description.recordType)
         add("detail", "detail", description.detail)

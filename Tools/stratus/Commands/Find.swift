@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Stratus
 import StratusGateway
+import StratusLanguage
 
 /// Finds records by the values of their fields.
 enum Find {
@@ -10,6 +11,7 @@ enum Find {
         let container = try await invocation.openStore()
         let zone = try invocation.value("zone").map { try invocation.zoneID($0, in: container) }
         let database = try await invocation.readDatabase(of: container)
+        try await warn(of: query, in: container, output)
         if invocation.has("explain") {
             try write(database.explanation(of: query, inZoneWith: zone), to: output)
             return .ok
@@ -22,6 +24,24 @@ enum Find {
             return .ok
         }
         return try list(query, in: zone, of: database, fields, invocation, output)
+    }
+
+    /// Names what no record can have: a name that was mistyped must not look like a query that finds
+    /// nothing.
+    private static func warn(
+        of query: Query, in container: Container, _ output: Output
+    ) async throws {
+        let type = query.recordType
+        if type == Record.userRecordType || type == Record.shareType { return }
+        let types = try await container.schemaDocument().types
+        guard let declared = types.first(where: { $0.name.text == type }) else {
+            output.warning("query.type", "the store has no record type \(type)")
+            return
+        }
+        let fields = Set(declared.fields.map(\.name.text))
+        for field in query.ownFields where !fields.contains(field) {
+            output.warning("query.field", "the record type \(type) has no field \(field)")
+        }
     }
 
     /// Lists the records that the query finds.

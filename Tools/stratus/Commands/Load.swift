@@ -7,7 +7,7 @@ enum Load {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         try invocation.refuseShared()
         let path = invocation.optionalArgument("FILE").flatMap { $0 == "-" ? nil : $0 }
-        let isDryRun = invocation.has("dry-run")
+        var count = 0
         do {
             var lines = try path.map { path in
                 do throws(SystemError) {
@@ -19,10 +19,11 @@ enum Load {
             let length = path.flatMap { FilePlace($0).length(on: LinuxFileSystem()) }
             let progress = ReadingProgress("loading", in: .bytes, invocation, output)
             defer { progress.finish() }
-            try await invocation.changing(creating: !isDryRun) { container in
+            try await invocation.changing(creating: !invocation.has("dry-run")) { container in
                 try output.header(schema: "stratus.load/1")
                 var loader = DumpLoader(into: container, invocation.loading(into: container)) {
-                    try report($0, isDryRun, output)
+                    try report($0, invocation, output)
+                    count += 1
                 }
                 var input = lines.take() ?? .standardInput
                 while let (bytes, number) = try input.next() {
@@ -41,7 +42,8 @@ enum Load {
                 let answer = try await service.call("store/load", body, invocation)
                 try output.header(schema: "stratus.load/1")
                 for step in try DumpLoader.Step.all(in: answer) {
-                    try report(step, isDryRun, output)
+                    try report(step, invocation, output)
+                    count += 1
                 }
                 if let fault = DumpLoader.Fault(answer: answer) { throw fault }
             }
@@ -50,14 +52,26 @@ enum Load {
         } catch let error as SystemError {
             throw ToolError(error, "cannot read", path ?? "standard input")
         }
+        guard count == 0 else { return .ok }
+        if let name = invocation.value("zone") {
+            throw ToolError(.notFound, id: "zone.none", "no line is of the zone \(name)")
+        }
+        output.warning("dump.empty", "there is no line that says anything of a zone")
         return .ok
     }
 
     private static func report(
-        _ step: DumpLoader.Step, _ isDryRun: Bool, _ output: Output
+        _ step: DumpLoader.Step, _ invocation: Invocation, _ output: Output
     ) throws {
+        let isDryRun = invocation.has("dry-run")
+        // Where one database takes all lines it is not the one that they name.
+        func target(_ user: String?) -> String? {
+            guard invocation.choosesDatabase else { return user }
+            return invocation.database == .public ? nil : invocation.user
+        }
         switch step {
-        case .records(let done, let repeated, let zone, let user):
+        case .records(let done, let repeated, let zone, let source):
+            let user = target(source)
             let added = done.added.count + repeated
             var object = identity(of: zone, user)
             object.append("dryRun", .boolean(isDryRun))
@@ -72,7 +86,8 @@ enum Load {
                     + "\(added) \(isDryRun ? "would be " : "")added, "
                     + "\(done.replaced.count) replaced, \(done.deleted.count) deleted; "
                     + "\(done.kept.count) kept, \(done.unchangedCount) unchanged")
-        case .deletedZone(let zone, let user):
+        case .deletedZone(let zone, let source):
+            let user = target(source)
             var object = identity(of: zone, user)
             object.append("zoneDeleted", true)
             try output.result(

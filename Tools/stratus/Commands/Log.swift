@@ -9,13 +9,12 @@ import StratusEngine
 enum Log {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         try invocation.refuse("follow", with: ["until", "reverse"])
+        try invocation.refuseShared()
         let follows = invocation.has("follow")
         let container = try await invocation.openStore()
         let end = try await invocation.offset("until", in: container)
         var from = try await invocation.offset("since", in: container) ?? 0
-        var writer = LogWriter(
-            invocation: invocation, container: container, output: output,
-            left: try invocation.limit() ?? .max)
+        var writer = try LogWriter(invocation, container, output)
         if follows { Terminal.catchStopSignals() }
         try output.header(
             schema: "stratus.log/1", columns: "offset  file:byte  kind  zone  record  detail")
@@ -26,8 +25,6 @@ enum Log {
                 } else {
                     try writer.write(from: &from, to: end)
                 }
-            } catch let error as Output.Closed {
-                throw error
             } catch {
                 throw StoreError(translating: error)
             }
@@ -43,10 +40,19 @@ private struct LogWriter {
     let invocation: Invocation
     let container: Container
     let output: Output
+    /// Of the last entry that lies in one.
+    private var zone = JournalZone()
     /// So many may still be written.
     var left: Int
     /// Whether something was damaged, and skipped.
     private(set) var hasSkipped = false
+
+    init(_ invocation: Invocation, _ container: Container, _ output: Output) throws {
+        self.invocation = invocation
+        self.container = container
+        self.output = output
+        left = try invocation.limit() ?? .max
+    }
 
     /// Goes on at `from`, which is then where the next call does.
     mutating func write(from: inout UInt64, to end: UInt64?) throws {
@@ -82,10 +88,14 @@ private struct LogWriter {
     }
 
     /// Returns whether the line is one that is asked for.
-    private func write(_ line: JournalLog.Line) throws -> Bool {
+    private mutating func write(_ line: JournalLog.Line) throws -> Bool {
         let entry = line.entry
-        let zone = container.zoneText(of: entry)
-        if let asked = invocation.value("zone"), asked != zone { return false }
+        // Many entries in a row lie in one zone.
+        if entry.zone != zone.number { zone = JournalZone(of: entry, in: container) }
+        if let asked = invocation.value("zone"), asked != zone.name { return false }
+        if invocation.choosesDatabase, !zone.isChosen(by: invocation, in: container) {
+            return false
+        }
         let description = container.describe(entry)
         if invocation.has("record") {
             guard let name = description.recordName, invocation.allValues("record").contains(name)
@@ -100,7 +110,7 @@ private struct LogWriter {
         if entry.version.offset != entry.offset {
             object.append("version", .offset(entry.version.rawValue))
         }
-        object.append("zone", zone.map(JSONValue.string))
+        zone.append(to: &object)
         object.append("recordName", description.recordName.map(JSONValue.string))
         object.append("recordType", description.recordType.map(JSONValue.string))
         object.append("detail", description.detail.map(JSONValue.string))
@@ -112,7 +122,7 @@ private struct LogWriter {
         object.append("commitTime", time.map(JSONValue.date))
         try output.object("entry", object)
         var parts = ["\(entry.offset)", "\(line.file):\(line.byte)", description.kind]
-        if let zone { parts.append(Output.escaped(zone)) }
+        if let zone = zone.text { parts.append(Output.escaped(zone)) }
         if let name = description.recordName { parts.append(Output.escaped(name)) }
         if let type = description.recordType { parts.append(type) }
         if let detail = description.detail { parts.append(Output.escaped(detail)) }
@@ -122,10 +132,54 @@ private struct LogWriter {
     }
 }
 
-extension Container {
-    /// The zone of an entry by its name, or by its number where nothing names it; nil where it has none.
-    func zoneText(of entry: JournalEntry) -> String? {
-        entry.zone == 0 ? nil : zoneName(entry.zone) ?? "zone \(entry.zone)"
+/// The zone that an entry of the journal lies in.
+struct JournalZone {
+    /// 0: it lies in none.
+    private(set) var number: UInt32 = 0
+    /// By its number where nothing names it.
+    private(set) var name: String?
+    private var isPublic = false
+    /// Of the owner; nil where nothing names it.
+    private var recordName: String?
+    /// What the host calls the owner.
+    private var userName: String?
+
+    /// None.
+    init() {}
+
+    init(of entry: JournalEntry, in container: Container) {
+        number = entry.zone
+        guard number > 0 else { return }
+        guard let zone = container.zone(number: number) else {
+            name = "zone \(number)"
+            return
+        }
+        name = zone.name
+        isPublic = zone.owner == 0
+        guard !isPublic, let owner = try? container.user(number: zone.owner) else { return }
+        (recordName, userName) = (owner.recordName, owner.hostName)
+    }
+
+    /// Whether it is one of the database that the command line chooses.
+    func isChosen(by invocation: Invocation, in container: Container) -> Bool {
+        if invocation.database == .public { return isPublic }
+        return recordName.isSame(as: container.userRecordName(for: invocation.user))
+    }
+
+    /// As `backup --only` names zones; nil: there is none.
+    var text: String? {
+        let owner = isPublic ? "public" : userName ?? recordName
+        return name.map { name in owner.map { "\($0)/\(name)" } ?? name }
+    }
+
+    func append(to object: inout JSONObject) {
+        guard let name else { return }
+        object.append("zone", .string(name))
+        guard isPublic || recordName != nil else { return }
+        object.append(
+            "database", .string((isPublic ? DatabaseChoice.public : .private).rawValue))
+        object.append("user", recordName.map(JSONValue.string))
+        object.append("userName", userName.map(JSONValue.string))
     }
 }
 

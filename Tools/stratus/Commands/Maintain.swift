@@ -57,7 +57,7 @@ enum Maintain {
         object.append("seconds", .double(seconds))
         try output.summary(
             object,
-            text: "the index was made anew from \(Quantities.count(commits, "commit")) in "
+            text: "the index was rebuilt from \(Quantities.count(commits, "commit")) in "
                 + "\(Quantities.duration(seconds: seconds)): \(statistics.total)")
         return .ok
     }

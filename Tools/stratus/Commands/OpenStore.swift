@@ -7,7 +7,12 @@ extension Invocation {
     func openStore(
         on system: any FileSystem = LinuxFileSystem(), memoryLimit: Int = listingMemory
     ) async throws -> Container {
-        try await openStore(at: argument("STORE"), on: system, memoryLimit: memoryLimit)
+        let container = try await openStore(
+            at: argument("STORE"), on: system, memoryLimit: memoryLimit)
+        // A name that was mistyped must not look like a database without anything. The public one is
+        // read by anybody.
+        if has("as"), database != .public { _ = try container.demandUser(user) }
+        return container
     }
 
     /// The same of the store at a path.
@@ -202,6 +207,7 @@ extension ToolError {
             (.invalidBackup, "backup." + (error.place?.kind.dropFirst(8) ?? ""))
         case (.invalidArguments, _) where error.place?.kind == "archive.base":
             (.invalidBackup, "backup.base")
+        case (.invalidArguments, _) where error.needsFullBackup: (.invalidBackup, "backup.base")
         case (_, .damaged): (.damaged, error.place.map { "damage." + $0.kind } ?? "damage")
         case (_, .notPermitted): (.permission, "store.permission")
         case (.invalidArguments, .inputOutput): (.exists, "system.exists")
@@ -225,9 +231,9 @@ extension ToolError {
     private static func hint(for code: ExitCode) -> String? {
         switch code {
         case .damaged:
-            "'stratus verify STORE' names every damaged place, 'stratus repair STORE' what can be made "
-                + "anew"
-        case .tokenExpired: "begin anew without --since"
+            "'stratus verify STORE' names every damaged place, 'stratus repair STORE' what can be "
+                + "rebuilt"
+        case .tokenExpired: "begin again without --since"
         case .newerFormat: "use the version of stratus that wrote the store, or a newer one"
         case .noStore:
             "'stratus import DIR STORE --zone NAME' and 'stratus exec STORE --create' make one"

@@ -23,20 +23,21 @@ enum Verify {
         for finding in result.findings {
             try output.result("finding", finding.json, text: text(of: finding))
         }
-        let differences = try await compare(with: certificate, result, invocation, output)
+        let comparison = try await compare(with: certificate, result, invocation, output)
+        let differences = comparison?.differences.count
         try file?.write(result.next)
         try output.summary(
             result.json(differences: differences),
             text: summary(result, subset))
-        return isWhole(result) && differences ?? 0 == 0 ? .ok : .differences
+        guard isWhole(result), differences ?? 0 == 0 else { return .differences }
+        return comparison?.provesNothing ?? false ? .partial : .ok
     }
 
-    /// Compares the store with the certificate of `--against`; returns how many differences there
-    /// are, nil where it was not compared.
+    /// Compares the store with the certificate of `--against`; nil where it was not compared.
     private static func compare(
         with certificate: Certificate?, _ result: StoreVerification, _ invocation: Invocation,
         _ output: Output
-    ) async throws -> Int? {
+    ) async throws -> CertificateComparison? {
         guard let certificate else { return nil }
         let comparison: CertificateComparison
         do {
@@ -51,7 +52,7 @@ enum Verify {
             return nil
         }
         try comparison.write(certificate, to: output)
-        return comparison.differences.count
+        return comparison
     }
 
     private static func text(of finding: StoreVerification.Finding) -> String {
@@ -64,7 +65,7 @@ enum Verify {
                     + "acknowledged may be missing"
             case .tornTail: "; a write was cut off, the next opening ends the journal there"
             }
-        return place.text + meaning
+        return place.text + (place.offset.map { ", offset \($0)" } ?? "") + meaning
             + (place.record.map {
                 "; record \($0.recordName) of zone \($0.zoneID.zoneName), "
                     + "field \(place.field ?? "")"

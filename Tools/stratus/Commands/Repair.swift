@@ -2,7 +2,7 @@ import Stratus
 import StratusFiles
 import StratusGateway
 
-/// `stratus repair`: makes anew what of a store can be made anew without a loss.
+/// `stratus repair`: rebuilds what of a store can be rebuilt without a loss.
 enum Repair {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let path = invocation.argument("STORE")
@@ -18,7 +18,8 @@ enum Repair {
         try output.header(schema: "stratus.repair/1")
         for place in plan.damage {
             try output.result(
-                "damage", place.json, text: "damaged, and is made anew: \(place.text)")
+                "damage", place.json,
+                text: "damaged\(plan.isPossible ? ", and is rebuilt" : ""): \(place.text)")
         }
         for place in plan.remaining {
             try output.result("remaining", place.json, text: "damaged, and stays so: \(place.text)")
@@ -26,7 +27,8 @@ enum Repair {
         for step in plan.steps {
             try output.result(
                 "step", ["step": .string(step.rawValue), "done": .boolean(isDone)],
-                text: (isDone ? "made anew: " : "would make anew: ") + step.text)
+                text: (isDone ? "rebuilt: " : plan.isPossible ? "would rebuild: " : "not rebuilt: ")
+                    + step.text)
         }
         try output.summary(
             [
@@ -50,7 +52,7 @@ enum Repair {
             + Quantities.count(plan.commitCount, "commit")
         if plan.steps.isEmpty {
             return plan.remaining.isEmpty
-                ? "nothing has to be made anew: \(held)" : "nothing can be made anew: \(held)"
+                ? "nothing has to be rebuilt: \(held)" : "nothing can be rebuilt: \(held)"
         }
         return applies
             ? "repaired: \(held)"

@@ -68,9 +68,7 @@ enum Salvage {
         object.append(
             "entries",
             .array(
-                loss.entries.map {
-                    .object(["kind": .string($0.kind), "zone": .integer(Int($0.zoneNumber))])
-                }))
+                loss.entries.map { .object($0.json) }))
         object.append("records", .array(loss.records.map { .object($0.json) }))
         try output.result(
             "loss", object,
@@ -92,9 +90,7 @@ enum Salvage {
         }
         if loss.entries.isEmpty { return ", and it is not known what was there" }
         return ", with "
-            + loss.entries.map {
-                $0.kind + ($0.zoneNumber == 0 ? "" : " of zone number \($0.zoneNumber)")
-            }.joined(separator: ", ")
+            + loss.entries.map(\.text).joined(separator: ", ")
     }
 
     private static func text(of report: SalvageReport, _ path: String) -> String {
@@ -105,6 +101,21 @@ enum Salvage {
             + (report.isComplete
                 ? "; nothing of what the store holds is lost"
                 : "; what is lost is said above")
+    }
+}
+
+extension SalvageReport.Loss.Entry {
+    fileprivate var json: JSONObject {
+        var object: JSONObject = ["kind": .string(kind), "zone": .integer(Int(zoneNumber))]
+        object.append("zoneName", zoneName.map(JSONValue.string))
+        object.append("user", owner.map(JSONValue.string))
+        return object
+    }
+
+    fileprivate var text: String {
+        if zoneNumber == 0 { return kind }
+        guard let zoneName else { return "\(kind) of zone number \(zoneNumber)" }
+        return "\(kind) of the zone \(Output.escaped(zoneName))" + (owner.map { " of \($0)" } ?? "")
     }
 }
 

@@ -48,6 +48,9 @@ enum SchemaText {
         for change in changes {
             try output.result("change", ["change": .string(change)], text: change)
         }
+        try output.summary(
+            ["changes": .integer(changes.count)],
+            text: "\(Quantities.count(changes.count, "change")) made")
         return .ok
     }
 
@@ -87,6 +90,7 @@ enum SchemaText {
         let container = try await invocation.openForWriting(store)
         try await container.closing { try await container.resetSchema() }
         try output.header(schema: "stratus.schema/1")
+        try output.summary([:], text: "all zones and the schema are gone")
         return .ok
     }
 
@@ -134,6 +138,8 @@ enum SchemaText {
                 "change", ["effect": .string(effect), "change": .string("\(change)")],
                 text: "\(change)")
         }
+        try output.summary(
+            ["changes": .integer(changes.count)], text: Quantities.count(changes.count, "change"))
         return changes.isEmpty ? .ok : .differences
     }
 

@@ -82,6 +82,14 @@ extension Invocation {
         through: (Service) async throws -> Result
     ) async throws -> Result {
         let path = argument("STORE")
+        // What only says what would be done changes nothing, whoever has the store open. A service that
+        // listens knows best what there is.
+        if has("dry-run") {
+            guard let service = try await Service(path) else {
+                return try await own(openStore(at: path))
+            }
+            return try await through(service)
+        }
         let container: Container
         do throws(StoreError) {
             container = try await openForWriting(path, creating: creating)
@@ -120,11 +128,14 @@ extension JSONObject {
 struct ServiceWriter: BackupWriter {
     private let path: String
     private let invocation: Invocation
+    /// How many seconds an answer is waited for; nil: for as long as it takes.
+    private let patience: Int?
 
     /// Nil where no service has the store open, or it does not listen.
-    init?(_ invocation: Invocation) throws(StoreError) {
+    init?(_ invocation: Invocation, patience: Int? = nil) throws(StoreError) {
         path = invocation.argument("STORE")
         self.invocation = invocation
+        self.patience = patience
         guard try Container.service(at: path) != nil else { return nil }
     }
 
@@ -143,7 +154,8 @@ struct ServiceWriter: BackupWriter {
     func checkpoint() async throws(StoreError) { _ = try await call("store/checkpoint", [:]) }
 
     func steadyContainer() async throws(StoreError) -> Container {
-        try await checkpoint()
+        // Where the service does not grant that, what it has written is read all the same.
+        try? await checkpoint()
         do {
             return try await invocation.openStore()
         } catch {
@@ -152,7 +164,9 @@ struct ServiceWriter: BackupWriter {
     }
 
     private func call(_ name: String, _ body: JSONObject) async throws(StoreError) -> JSONObject {
-        guard let connection = try Container.service(at: path),
+        let connection = try Container.service(at: path)
+        if let patience { connection?.limitWaiting(seconds: patience) }
+        guard let connection,
             let answer = try await Service.call(name, body, invocation, over: connection)
         else { throw StoreError(.serviceUnavailable, Service.goneReason) }
         return answer

@@ -28,7 +28,7 @@ enum Show {
             output.warning(
                 "manifest.copied",
                 "one of the two copies of the manifest is damaged (\(place.kind)), the other was "
-                    + "read; 'stratus reindex STORE' writes both anew", file: place.file)
+                    + "read; 'stratus reindex STORE' rebuilds both", file: place.file)
         }
         let writer = try container.writer()
         var object = store.json(path: invocation.argument("STORE"))
