@@ -26,7 +26,7 @@ package enum EngineDriver: Sendable {
 /// 2. The state of `Committer`, for a list of commits, a checkpoint or an idle group.
 /// 3. Any of the others, which are held for a few instructions: ``CommitQueue``, ``PendingCommit``,
 ///    ``PublishedState``, ``ChangeWaiters``, ``ChunkHolds``, ``StateCache``, ``SubscriptionFilters``,
-///    ``FileLease``, ``ReleasedFiles``, `GradualMerge`, `SegmentFiles`, `BlockCache`,
+///    ``FileLease``, ``ReleasedFiles``, ``BackPressure``, `GradualMerge`, `SegmentFiles`, `BlockCache`,
 ///    `DescriptorCache`, those of `IOThreads` and of `Limits`. Of these no two at once, but that a
 ///    released lease adds to the released files.
 ///
@@ -149,6 +149,7 @@ package final class Engine: Sendable {
             if driver == .caller {
                 commitAlone(commit)
             } else if !maintainer.isDue, queue.enter() {
+                waitForCompaction()
                 take([commit])
                 queue.leave(isDue: maintainer.isDue)
             } else {
@@ -202,6 +203,13 @@ package final class Engine: Sendable {
     private func commitAlone(_ commit: PendingCommit) {
         take([commit])
         if maintainer.isDue { maintain() }
+    }
+
+    /// Lets a compaction catch up that commits are ahead of. Where the caller takes the steps there is none
+    /// between two commits.
+    private func waitForCompaction() {
+        let delay = maintainer.backPressure.delay(in: published.current.fold)
+        if delay > 0 { Thread.pause(microseconds: UInt32(delay)) }
     }
 
     /// Takes the maintainer's steps, and commits what it wants to be part of the store.
@@ -378,7 +386,10 @@ package final class Engine: Sendable {
             // A caller that has the turn wakes this thread where it leaves anything to do.
             if let work = queue.takeWork() {
                 for task in work.exclusiveTasks { task() }
-                if !work.commits.isEmpty { take(work.commits) }
+                if !work.commits.isEmpty {
+                    waitForCompaction()
+                    take(work.commits)
+                }
                 if maintainer.isDue { maintain() }
                 if !work.commits.isEmpty {
                     afterCommits(self)

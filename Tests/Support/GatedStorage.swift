@@ -11,6 +11,8 @@ package final class GatedStorage: StorageWrapper {
         case put
         /// Of a table of the index.
         case putTable
+        /// Of a compacted segment.
+        case compact
     }
 
     package let under: any Storage = MemoryStorage()
@@ -40,6 +42,7 @@ package final class GatedStorage: StorageWrapper {
     package func put(_ name: String, _ bytes: [UInt8]) throws(StorageError) {
         if name.hasPrefix("manifest") { gate.pass(.put) }
         if name.hasPrefix("index-") { gate.pass(.putTable) }
+        if name.hasPrefix("compacted-") { gate.pass(.compact) }
         try under.put(name, bytes)
     }
 }

@@ -17,7 +17,9 @@ public struct Maintenance: Sendable {
     /// meanwhile. The segment being written to, and what lies behind the checkpoint that this call
     /// begins with, stay.
     ///
-    /// The store does the same by itself when a quarter of the journal is needed no longer.
+    /// The store does the same by itself when a quarter of the journal is needed no longer, unless
+    /// ``setCompactsByItself(_:)`` keeps it from that. Where commits are ahead of a compaction, so that the
+    /// journal is twice what it must be, they wait, 20 milliseconds each at most.
     ///
     /// - Parameters:
     ///   - dryRun: only says what that would bring, about.
@@ -34,6 +36,17 @@ public struct Maintenance: Sendable {
             return CompactionReport(
                 try await container.engine().compact(
                     dryRun ? .planning : .freeing, progress: progress))
+        }
+    }
+
+    /// Whether the store compacts its journal when that is due, as it does where nothing is said, or only
+    /// where ``compact(dryRun:progress:)`` is called: for a time in which nothing else is to use the disk.
+    /// The journal grows meanwhile. One that was begun goes on. Holds as long as the container is open.
+    ///
+    /// - Throws: ``StoreError`` as of a save where the container only reads.
+    public func setCompactsByItself(_ isOn: Bool) throws(StoreError) {
+        try answering { () throws(EngineError) in
+            try container.engine().maintainer.setCompactsByItself(isOn)
         }
     }
 

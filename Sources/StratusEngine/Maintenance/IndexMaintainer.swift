@@ -61,6 +61,10 @@ package final class IndexMaintainer: Sendable {
     private let threads: IOThreads?
     private let wakeUp: WakeUp
     private let writeBudget = WriteBudget()
+    /// Of commits that are ahead of a compaction.
+    package let backPressure = BackPressure()
+    /// Whether the journal is compacted when that is due, or only when it is asked for.
+    private let compactsByItself = Atomic(true)
     private let due: MaintenanceDue
     /// Where the checkpoint lies that the manifest has. Any thread may read it.
     private let inForce: Mutex<JournalOffset?>
@@ -69,6 +73,8 @@ package final class IndexMaintainer: Sendable {
 
     /// A stretch of journal that is read sooner than a checkpoint is written, in bytes.
     private static let shortStretch = 256 << 10
+    /// No checkpoint is written for less, but for one that is asked for, in bytes.
+    private static let leastStretch = 4 << 20
 
     package init(
         _ committer: Committer<StoreParticipant>, _ published: PublishedState,
@@ -125,9 +131,17 @@ package final class IndexMaintainer: Sendable {
         if state.retrySize > 0 { return MaintenanceDue.Limits(memtableBytes: state.retrySize) }
         if state.isBehind { return MaintenanceDue.Limits(memtableBytes: 0, end: 0) }
         let start = state.checkpoint?.position.offset ?? .zero
-        let units = (budget.limit - 1) / JournalOffset.unit + 1
+        let units = (longestStretch - 1) / JournalOffset.unit + 1
         return MaintenanceDue.Limits(
             memtableBytes: budget.memtable, end: start.rawValue + UInt64(units))
+    }
+
+    /// So much journal may lie behind the checkpoint, in bytes. Nothing of that is compacted: of a store that
+    /// needs little no more than what it needs, but for a stretch of which a checkpoint is worth its cost.
+    private var longestStretch: Int {
+        let length = committer.withStage { $0.writer.manifest.lengthInBytes }
+        let needed = length - published.current.fold.deadBytes
+        return min(budget.limit, max(Self.leastStretch, needed))
     }
 
     private func isFull(_ state: State) -> Bool {
@@ -381,6 +395,7 @@ package final class IndexMaintainer: Sendable {
         }
         if let result = state.compacting?.result {
             state.compacting = nil
+            backPressure.end()
             installCompaction(result, &state)
             return true
         }
@@ -469,6 +484,11 @@ package struct CompactionRequest: Sendable {
 
 // What of the journal is needed no longer.
 extension IndexMaintainer {
+    /// Whether it compacts the journal when that is due; one that was begun goes on.
+    package func setCompactsByItself(_ isOn: Bool) {
+        compactsByItself.store(isOn, ordering: .relaxed)
+    }
+
     /// Begins a compaction of all that is dead before the checkpoint in force.
     package func request(_ request: CompactionRequest) {
         stepping { state in
@@ -511,9 +531,12 @@ extension IndexMaintainer {
         let (newest, count) = (published.current, state.nextFile)
         // Rows that the checkpoint has may be gone from tables that hold more than it says.
         if request == nil, newest.head < state.compactAt || state.isBehind { return }
-        let (isDue, checkpoint, limit, number, randomness, next) = committer.withStage { stage in
+        if request == nil, !compactsByItself.load(ordering: .relaxed) { return }
+        let (isDue, length, checkpoint, limit, number, randomness, next) = committer.withStage {
+            stage in
             (
                 Self.isDue(newest.fold.deadBytes, stage.writer),
+                stage.writer.manifest.lengthInBytes,
                 stage.writer.manifest.checkpoint?.position.offset ?? .zero,
                 stage.writer.manifest.compactionLimit, stage.writer.fileNumber(count),
                 stage.writer.randomness, Self.nextCompaction(stage.writer)
@@ -527,6 +550,9 @@ extension IndexMaintainer {
             firstNumber: number,
             request.map { $0.purpose == .erasing ? .erasing : .everything } ?? .worthwhile,
             progress: request?.progress)
+        if request?.purpose != .planning {
+            backPressure.begin(length: length, dead: newest.fold.deadBytes)
+        }
         state.compacting = RunningJob(on: threads, due, wakeUp, writeBudget) {
             stop, pace throws(EngineError) in
             request?.purpose == .planning ? try job.plan() : try job.run(stop: stop, pace: pace)

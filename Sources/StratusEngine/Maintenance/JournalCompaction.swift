@@ -262,7 +262,9 @@ package struct JournalCompaction: Sendable {
         let runs = try runs(of: candidates, chosen)
         outcome.forgotten = needs.horizons
         outcome.participations = needs.participations
-        let deadAfter = outcome.survey.dead - chosen.reduce(0) { $0 + candidates[$1].deadBytes }
+        let deadAfter =
+            outcome.survey.dead - chosen.reduce(0) { $0 + candidates[$1].deadBytes }
+            + deadBytes(behind: candidates[candidates.count - 1].segment, outcome.survey)
         outcome.lessDead = state.fold.deadBytes - deadAfter - needs.forgottenBytes
         for segment in runs.joined() {
             outcome.chosenCount += 1
@@ -540,6 +542,18 @@ package struct JournalCompaction: Sendable {
             if !isEverything, dead <= survey.needed / 6 { break }
         }
         return chosen.sorted()
+    }
+
+    /// About how much is dead behind the candidates, which is not looked at: what was counted and does not
+    /// lie in them, but not more than there is.
+    private func deadBytes(
+        behind last: JournalView.Segment, _ survey: Survey
+    ) -> Int {
+        var counted = state.fold.deadBytes
+        let written = state.head.bytes(since: .zero)
+        // Where deletions may be forgotten.
+        if counted >= written { counted -= written }
+        return min(state.head.bytes(since: last.end), max(0, counted - survey.dead))
     }
 
     /// Joins those that lie side by side, with small files beside them; none is joined to one behind

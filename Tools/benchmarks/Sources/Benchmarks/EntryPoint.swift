@@ -20,6 +20,7 @@ struct EntryPoint {
             case "listeners": try await ListenerCost.run(options.words)
             case "indexes": try await IndexCost.run(options.words)
             case "building": try await IndexBuild.run(options.words)
+            case "compacting": try await CompactionCost.run(options.words)
             case "backing": try await BackupLoad.run(options.words)
             case "queries": try await QueryCost.run(options.words)
             case "sharing": try await SharingCost.run(options.words)

@@ -1,0 +1,220 @@
+import FoundationEssentials
+import Stratus
+
+/// What compaction takes and gives: the same updates of a store that compacts by itself and of one that does
+/// not, in turns; and updates of a few records, and a queue, in stores that are to stay small.
+enum CompactionCost {
+    private static let usage =
+        "Benchmarks compacting DIRECTORY RECORDS UPDATES ROUNDS zipfian|uniform|few|queue"
+
+    static func run(_ arguments: [String]) async throws {
+        guard arguments.count == 5, let records = Int(arguments[1]),
+            let updates = Int(arguments[2]), let rounds = Int(arguments[3]),
+            records >= SaveLoad.batch, records % SaveLoad.batch == 0, updates > 0, rounds > 0
+        else { throw BenchmarkError(usage) }
+        let path = arguments[0] + "/compacting"
+        switch arguments[4] {
+        case "zipfian", "uniform":
+            try await compare(
+                path, records, updates, rounds, isUniform: arguments[4] == "uniform")
+        case "few": try await few(path, records, updates)
+        case "queue": try await queue(path, records, updates)
+        default: throw BenchmarkError(usage)
+        }
+        Disk.remove(path)
+    }
+
+    /// What was measured of one or more stores.
+    private struct Run {
+        /// Of each commit, in seconds.
+        var times: [Double] = []
+        /// As parts of what the records take.
+        var mostSpace = 0.0
+        var lastSpace = 0.0
+        /// The same of what went to the device while records were changed.
+        var written = 0.0
+        /// The most memory of the process, in bytes.
+        var memory = 0
+        /// Of a random read afterwards, in microseconds.
+        var reads: [Double] = []
+        /// Of all records read by the feed, in pages of 1,000, a second.
+        var scans: [Double] = []
+
+        var rate: Double { Double(times.count * SaveLoad.batch) / times.reduce(0, +) }
+
+        var read: Double { Number.median(reads) ?? 0 }
+        var scan: Double { Number.median(scans) ?? 0 }
+
+        /// Of a commit, in milliseconds.
+        func percentile(_ share: Double) -> Double {
+            times.sorted()[min(times.count - 1, Int(Double(times.count) * share))] * 1000
+        }
+
+        var text: String {
+            let parts = [
+                Number.fixed(rate, 0) + " updates a second",
+                "p99 " + Number.short(percentile(0.99)) + " ms",
+                "p99.9 " + Number.short(percentile(0.999)) + " ms",
+                "space " + Number.short(lastSpace) + " at the end",
+                Number.short(mostSpace) + " at most",
+                Number.short(written) + " written to the device",
+                "\(memory >> 20) MiB",
+                "then a read of one record " + Number.short(read) + " us",
+                "all by the feed " + Number.fixed(scan, 0) + " a second",
+            ]
+            return parts.joined(separator: ", ")
+        }
+    }
+
+    private static func compare(
+        _ path: String, _ records: Int, _ updates: Int, _ rounds: Int, isUniform: Bool
+    ) async throws {
+        var (with, without) = (Run(), Run())
+        for round in 0..<rounds {
+            for isOn in round % 2 == 0 ? [true, false] : [false, true] {
+                var run = isOn ? with : without
+                let container = try await SaveLoad.filled(path, count: records)
+                try container.maintenance.setCompactsByItself(isOn)
+                var zipfian = Zipfian(records, seed: UInt64(round))
+                var uniform = RecordStream(seed: UInt64(round))
+                try await update(container, updates, path, liveRecords: records, &run) {
+                    isUniform
+                        ? distinct(SaveLoad.batch, below: records, &uniform)
+                        : zipfian.distinct(SaveLoad.batch)
+                }
+                try await read(container, records, seed: UInt64(round), &run)
+                try await container.close()
+                if isOn { with = run } else { without = run }
+            }
+        }
+        print("with compaction: \(with.text)")
+        print("without: \(without.text)")
+        func ratio(_ value: (Run) -> Double) -> String {
+            Number.short(value(with) / value(without))
+        }
+        let reads = without.read / with.read
+        let scans = with.scan / without.scan
+        let parts = [
+            "rate " + ratio(\.rate) + " (aim 0.9)",
+            "p99 " + ratio { $0.percentile(0.99) } + " (aim 1.5)",
+            "p99.9 " + ratio { $0.percentile(0.999) } + " (aim 2)",
+            "reads afterwards " + Number.short(reads) + " (aim 0.6)",
+            "by the feed " + Number.short(scans) + " (aim 1)",
+        ]
+        print(parts.joined(separator: ", "))
+    }
+
+    private static func distinct(
+        _ count: Int, below bound: Int, _ random: inout RecordStream
+    ) -> [Int] {
+        var found: Set<Int> = []
+        while found.count < count { found.insert(Int(random.next() % UInt64(bound))) }
+        return found.sorted()
+    }
+
+    /// Changes records, as many in a commit as `next` names.
+    private static func update(
+        _ container: Container, _ count: Int, _ path: String, liveRecords: Int, _ run: inout Run,
+        _ next: () -> [Int]
+    ) async throws {
+        let database = container.privateDatabase(for: SaveLoad.user)
+        let (items, probe) = (Items(), Probe(on: Device(under: path)))
+        let live = Double(liveRecords * Measurement.bytesPerRecord)
+        var lastLook = now()
+        var done = 0
+        while done < count {
+            let batch = next().map { index in
+                var item = items[index]
+                item.count = Int64(done)
+                item.body = items.body(done + index)
+                return Record(item, in: SaveLoad.zone)
+            }
+            let start = now()
+            let result = try await database.modifyRecords(saving: batch, savePolicy: .allKeys)
+            run.times.append(now() - start)
+            if let failure = result.partialFailure { throw failure }
+            done += batch.count
+            if now() - lastLook > 0.5 {
+                run.mostSpace = max(run.mostSpace, Double(Disk.bytes(below: path)) / live)
+                lastLook = now()
+            }
+        }
+        run.lastSpace = Double(Disk.bytes(below: path)) / live
+        run.mostSpace = max(run.mostSpace, run.lastSpace)
+        var measurement = Measurement(workload: "", engine: "", turn: 0)
+        probe.finish(&measurement)
+        run.memory = max(run.memory, measurement.peakMemory)
+        run.written = Double(measurement.bytesToDevice) / Double(done * Measurement.bytesPerRecord)
+    }
+
+    private static func read(
+        _ container: Container, _ records: Int, seed: UInt64, _ run: inout Run
+    ) async throws {
+        let database = container.privateDatabase(for: SaveLoad.user)
+        let items = Items()
+        var random = RecordStream(seed: seed &+ 1)
+        let ids = (0..<min(records, 50_000)).map { _ in
+            Record.ID(
+                recordName: items.name(Int(random.next() % UInt64(records))), zoneID: SaveLoad.zone)
+        }
+        // Once for the caches.
+        for _ in 0..<2 {
+            let start = now()
+            for id in ids { _ = try await database.record(for: id) }
+            run.reads.append((now() - start) / Double(ids.count) * 1e6)
+        }
+        run.reads.remove(at: run.reads.count - 2)
+        let start = now()
+        var (token, isMore): (ChangeToken?, Bool) = (nil, true)
+        while isMore {
+            let page = try await database.recordZoneChanges(
+                inZoneWith: SaveLoad.zone, since: token, resultsLimit: 1_000)
+            (token, isMore) = (page.changeToken, page.moreComing)
+        }
+        run.scans.append(Double(records) / (now() - start))
+    }
+
+    /// How large a store becomes of a few records that are changed over and over.
+    private static func few(_ path: String, _ records: Int, _ updates: Int) async throws {
+        let container = try await SaveLoad.filled(path, count: records)
+        var run = Run()
+        var random = RecordStream(seed: 1)
+        try await update(container, updates, path, liveRecords: records, &run) {
+            distinct(SaveLoad.batch, below: records, &random)
+        }
+        try await container.close()
+        let live = Double(records * Measurement.bytesPerRecord)
+        print(
+            "\(updates) updates of \(records) records: "
+                + "\(Int(run.mostSpace * live) >> 20) MiB at most (aim 16 with 1,000)")
+    }
+
+    /// How large a store becomes of records that are saved behind and deleted before.
+    private static func queue(_ path: String, _ records: Int, _ updates: Int) async throws {
+        let container = try await SaveLoad.filled(path, count: records)
+        try await container.setDeletionPolicy(.bytes(64 << 20))
+        let database = container.privateDatabase(for: SaveLoad.user)
+        let items = Items()
+        var sizes: [Int] = []
+        var (first, next, lastLook) = (0, records, now())
+        while next - records < updates {
+            let saved = (next..<next + SaveLoad.batch).map { Record(items[$0], in: SaveLoad.zone) }
+            let deleted = (first..<first + SaveLoad.batch).map {
+                Record.ID(recordName: items.name($0), zoneID: SaveLoad.zone)
+            }
+            let result = try await database.modifyRecords(
+                saving: saved, deleting: deleted, savePolicy: .allKeys)
+            if let failure = result.partialFailure { throw failure }
+            (first, next) = (first + SaveLoad.batch, next + SaveLoad.batch)
+            if now() - lastLook > 0.5 {
+                sizes.append(Disk.bytes(below: path))
+                lastLook = now()
+            }
+        }
+        try await container.close()
+        let quarters = (0..<4).map { sizes[sizes.count * $0 / 4..<sizes.count * ($0 + 1) / 4] }
+        print(
+            "a queue of \(records), \(updates) saves and deletions: most in each quarter "
+                + quarters.map { "\(($0.max() ?? 0) >> 20)" }.joined(separator: ", ") + " MiB")
+    }
+}
