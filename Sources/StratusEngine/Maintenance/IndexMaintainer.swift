@@ -137,11 +137,11 @@ package final class IndexMaintainer: Sendable {
     }
 
     /// So much journal may lie behind the checkpoint, in bytes. Nothing of that is compacted: of a store that
-    /// needs little no more than what it needs, but for a stretch of which a checkpoint is worth its cost.
+    /// needs little no more than twice that, but for a stretch of which a checkpoint is worth its cost.
     private var longestStretch: Int {
         let length = committer.withStage { $0.writer.manifest.lengthInBytes }
         let needed = length - published.current.fold.deadBytes
-        return min(budget.limit, max(Self.leastStretch, needed))
+        return min(budget.limit, max(Self.leastStretch, 2 * needed))
     }
 
     private func isFull(_ state: State) -> Bool {
