@@ -31,6 +31,15 @@ import Testing
         try await place.run("put @/store \(rest) --zone files").code
     }
 
+    /// The same of one field of a record, whose value may have spaces.
+    private static func put(value text: String, in place: Place) async -> ExitCode {
+        await Tool.stratus.run(
+            [
+                "put", place.path + "/store", "n1", text, "--zone", "files", "--type", "Note", "-o",
+                "/dev/null",
+            ], Surroundings())
+    }
+
     private static func shown(_ name: String, in place: Place) async throws -> String {
         try await place.run("show @/store \(name) --zone files", json: true).results
     }
@@ -84,25 +93,20 @@ import Testing
 
     @Test func `a value that could only stand for another one is refused`() async throws {
         let place = try await Self.imported()
-        func put(_ text: String) async -> ExitCode {
-            await Tool.stratus.run(
-                [
-                    "put", place.path + "/store", "n1", text, "--zone", "files", "--type", "Note",
-                    "-o", "/dev/null",
-                ], Surroundings())
-        }
         for wrong in [
             "due=2026-02-30T00:00:00Z", "due=2026-01-01T25:30:00Z", "due=2026-01-01T00:60:00Z",
             "due=2026-13-01T00:00:00Z", "due=today", "due=1e400 s", "due=nan s", "weight=1e400",
             "weight=1e-400", "place=91,0", "place=0,-180.5", "place=nan,0",
         ] {
-            #expect(await put(wrong) == .usage, "\(wrong)")
+            #expect(await Self.put(value: wrong, in: place) == .usage, "\(wrong)")
         }
         for right in [
-            "due=2024-02-29T23:59:59.5Z", "due=2026-01-01T00:30:00+01:00", "due=1795444200.5 s",
+            "due=2024-02-29T23:59:59.5Z", "due=2026-01-01T00:30:00+01:00",
+            "due=2026-01-01T00:30:00+01", "due=1890-01-01T00:00:00+00:19:32",
+            "due=2026-01-01T00:30:00-0130", "due=2026-01-01T00:30:00z", "due=1795444200.5 s",
             "weight=inf", "weight=-0.0", "weight=0e-400", "place=-90,180",
         ] {
-            #expect(await put(right) == .ok, "\(right)")
+            #expect(await Self.put(value: right, in: place) == .ok, "\(right)")
         }
     }
 
@@ -110,17 +114,11 @@ import Testing
     @Test(arguments: [1_769_860_800.123_456_7, -62_135_769_600, 1e300, 0.1])
     func `what is got of a time is that time when it is put`(seconds: Double) async throws {
         let place = try await Self.imported()
-        let path = place.path + "/store"
-        func put(_ text: String) async -> ExitCode {
-            await Tool.stratus.run(
-                ["put", path, "n1", "due=\(text)", "--zone", "files", "--type", "Note"]
-                    + ["-o", "/dev/null"], Surroundings())
-        }
-        #expect(await put("\(seconds) s") == .ok)
+        #expect(await Self.put(value: "due=\(seconds) s", in: place) == .ok)
         let got = try await place.run("get @/store n1 due --zone files").results.dropLast()
         let shown = try await Self.shown("n1", in: place)
-        #expect(await put("2026-01-01T00:00:00Z") == .ok)
-        #expect(await put(String(got)) == .ok)
+        #expect(await Self.put(value: "due=2026-01-01T00:00:00Z", in: place) == .ok)
+        #expect(await Self.put(value: "due=\(got)", in: place) == .ok)
         func field(_ shown: String) -> Substring? {
             shown.split(separator: #""due":"#).last?.prefix { $0 != "}" }
         }
@@ -137,7 +135,7 @@ import Testing
                 run.code == .notFound && run.messages.contains("the store has no user lcoal"),
                 "\(line): \(run)")
         }
-        // Anybody reads what is public.
+        // The public database may be read by users whom the store does not know.
         #expect(try await place.run("zones @/store --database public --as lcoal").code == .ok)
         let type = try await place.run("query @/store Nope")
         #expect(type.code == .ok && type.messages.contains("no record type Nope"), "\(type)")

@@ -51,8 +51,8 @@ public struct Query: Hashable, Sendable {
 extension Query {
     /// The fields of records that it names, without those that every record has.
     package var ownFields: [String] {
-        (predicate.tree.fields.map(\.name) + sortDescriptors.map(\.key)).filter { name in
-            !SystemField.allCases.contains { $0.rawValue == name || $0.propertyName == name }
+        (predicate.tree.fields.map(\.name) + sortDescriptors.map(\.key)).filter {
+            !SystemField.isName(SystemField.canonicalName($0) ?? $0)
         }
     }
 }

@@ -15,19 +15,16 @@ package final class BackPressure: Sendable {
 
     package init() {}
 
-    /// A compaction begins, of a journal of so many bytes, of which so many are counted as dead.
-    func begin(length: Int, dead: Int) {
-        // What is counted as more than all of it is not known.
-        needed.withLock { $0 = dead < length ? length - dead : nil }
-    }
+    /// A compaction begins, of a journal of which so many bytes are needed; not above 0: that is not known,
+    /// and nothing waits.
+    func begin(needed: Int) { self.needed.withLock { $0 = needed } }
 
     func end() { needed.withLock { $0 = nil } }
 
     /// How long the next group waits, in microseconds.
     package func delay(in state: FoldState) -> Int {
         guard let needed = needed.withLock({ $0 }) else { return 0 }
-        // More is counted than was ever written where deletions may be forgotten.
-        guard state.deadBytes < state.end.bytes(since: .zero) else { return 0 }
+        if state.countsForgotten { return 0 }
         return Self.delay(dead: state.deadBytes, needed: needed)
     }
 

@@ -139,8 +139,8 @@ package final class IndexMaintainer: Sendable {
     /// So much journal may lie behind the checkpoint, in bytes. Nothing of that is compacted: of a store that
     /// needs little no more than twice that, but for a stretch of which a checkpoint is worth its cost.
     private var longestStretch: Int {
-        let length = committer.withStage { $0.writer.manifest.lengthInBytes }
-        let needed = length - published.current.fold.deadBytes
+        let state = published.current
+        let needed = committer.withStage { Self.neededBytes(state, $0.writer) }
         return min(budget.limit, max(Self.leastStretch, 2 * needed))
     }
 
@@ -516,6 +516,13 @@ extension IndexMaintainer {
         8 * writer.usualSegmentLength
     }
 
+    /// About what of the journal is needed, in bytes; not above 0 where that is not known.
+    private static func neededBytes(
+        _ state: StoreState, _ writer: borrowing JournalWriter
+    ) -> Int {
+        writer.manifest.lengthInBytes - state.fold.deadBytes
+    }
+
     /// Whether enough is counted as dead: a quarter of the journal.
     private static func isDue(_ dead: Int, _ writer: borrowing JournalWriter) -> Bool {
         dead > max(leastDead(writer), writer.manifest.lengthInBytes / 4)
@@ -532,11 +539,11 @@ extension IndexMaintainer {
         // Rows that the checkpoint has may be gone from tables that hold more than it says.
         if request == nil, newest.head < state.compactAt || state.isBehind { return }
         if request == nil, !compactsByItself.load(ordering: .relaxed) { return }
-        let (isDue, length, checkpoint, limit, number, randomness, next) = committer.withStage {
+        let (isDue, needed, checkpoint, limit, number, randomness, next) = committer.withStage {
             stage in
             (
                 Self.isDue(newest.fold.deadBytes, stage.writer),
-                stage.writer.manifest.lengthInBytes,
+                Self.neededBytes(newest, stage.writer),
                 stage.writer.manifest.checkpoint?.position.offset ?? .zero,
                 stage.writer.manifest.compactionLimit, stage.writer.fileNumber(count),
                 stage.writer.randomness, Self.nextCompaction(stage.writer)
@@ -550,9 +557,7 @@ extension IndexMaintainer {
             firstNumber: number,
             request.map { $0.purpose == .erasing ? .erasing : .everything } ?? .worthwhile,
             progress: request?.progress)
-        if request?.purpose != .planning {
-            backPressure.begin(length: length, dead: newest.fold.deadBytes)
-        }
+        if request?.purpose != .planning { backPressure.begin(needed: needed) }
         state.compacting = RunningJob(on: threads, due, wakeUp, writeBudget) {
             stop, pace throws(EngineError) in
             request?.purpose == .planning ? try job.plan() : try job.run(stop: stop, pace: pace)

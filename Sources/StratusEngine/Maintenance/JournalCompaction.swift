@@ -546,13 +546,9 @@ package struct JournalCompaction: Sendable {
 
     /// About how much is dead behind the candidates, which is not looked at: what was counted and does not
     /// lie in them, but not more than there is.
-    private func deadBytes(
-        behind last: JournalView.Segment, _ survey: Survey
-    ) -> Int {
+    private func deadBytes(behind last: JournalView.Segment, _ survey: Survey) -> Int {
         var counted = state.fold.deadBytes
-        let written = state.head.bytes(since: .zero)
-        // Where deletions may be forgotten.
-        if counted >= written { counted -= written }
+        if state.fold.countsForgotten { counted -= state.fold.end.bytes(since: .zero) }
         return min(state.head.bytes(since: last.end), max(0, counted - survey.dead))
     }
 

@@ -185,7 +185,7 @@ struct ActivityProjection: DerivedProjection {
             .databaseFeed(database, change.offset),
             IndexValue(stamp: stamp, first: UInt64(zone), second: UInt64(zoneState.rawValue)),
             isFresh: true)
-        totals[database, default: Change()].add(difference, at: change.offset)
-        if isOfZone { totals[database, default: Change()].add(uncounted, at: change.offset) }
+        uncounted.add(difference)
+        totals[database, default: Change()].add(uncounted, at: change.offset)
     }
 }

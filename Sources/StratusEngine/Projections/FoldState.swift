@@ -45,6 +45,8 @@ package struct FoldState: Sendable {
 
     /// Less of the past is kept; how much of the journal that frees is found out by looking.
     mutating func noteForgotten() { deadBytes &+= end.bytes(since: .zero) }
+    /// Whether that is counted: more than was ever written.
+    var countsForgotten: Bool { deadBytes >= end.bytes(since: .zero) }
 
     package var schema: Schema { numbers.schema }
     package var zoneCount: UInt32 { numbers.zoneCount }

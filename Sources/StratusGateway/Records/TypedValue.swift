@@ -10,8 +10,9 @@ package enum TypedValueKind: String, CaseIterable, Sendable {
 
 extension RecordValue {
     /// The value that a text stands for: numbers in decimal digits, a time such as
-    /// `2026-11-23T14:30:00Z` or, in seconds since 1970, `1795444200.5 s`, bytes in base64, a location as `LATITUDE,LONGITUDE`, a reference as the
-    /// name of a record in `zone`, an asset as the path of a file. Nil where it is none of the kind.
+    /// `2026-11-23T14:30:00Z` or, in seconds since 1970, `1795444200.5 s`, bytes in base64, a location
+    /// as `LATITUDE,LONGITUDE`, a reference as the name of a record in `zone`, an asset as the path of a
+    /// file. Nil where it is none of the kind.
     package init?(typed text: String, _ kind: TypedValueKind, in zone: RecordZone.ID) {
         let value: RecordValue? =
             switch kind {
@@ -93,30 +94,19 @@ extension Date {
         }
         let whole = Date.ISO8601FormatStyle()
         let parts = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-        guard let date = (try? Date(text, strategy: parts)) ?? (try? Date(text, strategy: whole)),
-            // Of a day that its month does not have the next month would be meant.
-            let offset = Self.secondsFromUTC(in: text),
-            let read = Timestamp.text(
-                secondsSince1970: date.timeIntervalSince1970.rounded(.down) + offset),
-            read.prefix(Self.wholeLength) == text.prefix(Self.wholeLength)
+        func read(_ text: String) -> Date? {
+            (try? Date(text, strategy: parts)) ?? (try? Date(text, strategy: whole))
+        }
+        // Of a day that its month does not have one of the next month is made.
+        let shown = String(text.prefix(Self.wholeLength))
+        guard let date = read(text), let utc = read(shown + "Z"),
+            Timestamp.text(utc).hasPrefix(shown)
         else { return nil }
         self = date
     }
 
     /// The characters of `2026-11-23T14:30:00`.
     private static let wholeLength = 19
-
-    /// What the time zone at the end of a text adds, `Z` or such as `+01:30`; nil where there is none.
-    private static func secondsFromUTC(in text: String) -> Double? {
-        if text.hasSuffix("Z") { return 0 }
-        guard let sign = text.dropFirst(wholeLength).lastIndex(where: { "+-".contains($0) }) else {
-            return nil
-        }
-        let digits = text[text.index(after: sign)...].filter { $0 != ":" }
-        guard digits.count == 4, let number = Int(digits), number % 100 < 60 else { return nil }
-        let seconds = Double(number / 100 * 3600 + number % 100 * 60)
-        return text[sign] == "-" ? -seconds : seconds
-    }
 
     /// A text that stands for this very time.
     fileprivate var typedText: String {

@@ -21,21 +21,21 @@ extension Command {
 
             With --since the archive holds what changed since another one, its base, and needs it \
             to be read: both have to lie in one directory. With --or-full it is a full one, with a \
-            warning, where the base is missing, of another store or another copy of \
-            it, of other parts, or older than what STORE has forgotten, or what it says of itself is \
-            damaged; 'backups verify' reads all of it.
+            warning, where the base is missing, of another store or another copy of it, of other parts, \
+            or older than what STORE has forgotten, or what it says of itself is damaged; 'backups \
+            verify' reads all of it.
 
             With --follow it goes on until it is stopped: whenever something changed it writes an \
-            archive into the directory of -o, which it makes, at most one in so many seconds. Each goes on from the \
-            newest archive of STORE there, and has no content hashes; where there is none to go on \
-            from, and after --full-every archives, one is full.
+            archive into the directory of -o, which it makes, at most one in so many seconds. Each goes \
+            on from the newest archive of STORE there, and has no content hashes; where there is none to \
+            go on from, and after --full-every archives, one is full.
 
             Where a service has STORE open and its gateway listens, it leaves a mark, backup, at the \
             state that the archive has, which stays readable with '--at mark:backup'; earlier marks \
             of the name are removed once the archive is there. What the state needs takes room in \
             STORE until then. A service that does not answer within a minute leaves none. --mark gives \
-            another name, and leaves the mark also in a store that no \
-            service has open; --no-mark leaves none.
+            another name, and leaves the mark also in a store that no service has open; --no-mark leaves \
+            none.
 
             'stratus backups' looks into archives, 'stratus restore' brings back what they hold.
             """,
@@ -74,7 +74,7 @@ extension Command {
                 "stratus backup ./store -o ./archives --follow 60",
                 "Keeps the archives there no more than a minute behind."),
         ],
-        writesFile: true, endsWhenStopped: true)
+        writesFile: true, whenStopped: .undoes)
 
     static let backups = Command(
         "backups", "look into archives, verify or merge them",
@@ -86,8 +86,7 @@ extension Command {
             archive. forget DIR: deletes the archives that no --keep option keeps: of each store and \
             each copy of it on its own, of each choice of --only, and of those with history and \
             without. What a kept one goes on from is kept, too, and nothing is deleted while an \
-            archive in DIR cannot be opened. The store is not \
-            needed for any of this.
+            archive in DIR cannot be opened. The store is not needed for any of this.
             """,
         arguments: [
             Argument(
@@ -130,19 +129,17 @@ extension Command {
             beside STORE, proves it, reads every byte of it, says how long a restore takes, and \
             deletes it.
 
-            With --zone: brings a zone back into STORE, which exists, or with --record some \
-            records with all below them, in one commit, behind which shares are made again one by one; \
-            ARCHIVE may be one of --only. --mode says \
-            what becomes of what is there: skip brings back only what is gone; keep leaves what \
-            was changed since; replace makes all of it what it was (the default); mirror also \
-            deletes what was not there. A zone that is not in STORE comes back with its change \
-            tags, dates, users and deletions, so that clients of the original go on in it; not \
-            with --as-zone or --to-user another one. What was shared comes back as its owner's alone, \
-            unless --with-access shares it again: each share of a record that is meant, or of the \
-            zone, unless something of it is shared now; with its participants and a link of STORE. \
-            Newer records below it are shared, too. \
-            --dry-run says what would be done. A service that has STORE open does it, if its gateway \
-            listens.
+            With --zone: brings a zone back into STORE, which exists, or with --record some records \
+            with all below them, in one commit, behind which shares are made again one by one; ARCHIVE \
+            may be one of --only. --mode says what becomes of what is there: skip brings back only \
+            what is gone; keep leaves what was changed since; replace makes all of it what it was (the \
+            default); mirror also deletes what was not there. A zone that is not in STORE comes back \
+            with its change tags, dates, users and deletions, so that clients of the original go on in \
+            it; not with --as-zone or --to-user another one. What was shared comes back as its owner's \
+            alone, unless --with-access shares it again: each share of a record that is meant, or of \
+            the zone, unless something of it is shared now; with its participants and a link of STORE. \
+            Newer records below it are shared, too. --dry-run says what would be done. A service that \
+            has STORE open does it, if its gateway listens.
 
             With --fields only those fields of the records come back, such as an asset, and nothing \
             below the records; everything else of them stays as it is. --mode then says what \
@@ -189,7 +186,7 @@ extension Command {
                 "stratus restore store.archive ./store --zone album --record photo-1 --fields image",
                 "Brings the image of one record back."),
         ],
-        makesDirectory: true)
+        whenStopped: .removesDirectory)
 
     static let revert = Command(
         "revert", "bring a zone back from the past of its own store",
@@ -241,7 +238,7 @@ extension Command {
             Example("stratus copy ./store ./copy", "Copies a store."),
             Example("stratus copy ./store ./other --clone", "Makes another one of it."),
         ],
-        makesDirectory: true)
+        whenStopped: .removesDirectory)
 }
 
 extension Command.Option {

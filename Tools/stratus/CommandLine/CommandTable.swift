@@ -40,15 +40,22 @@ package struct Command: Sendable {
     package var examples: [Example]
     /// Whether `--output` names a file that the command makes, which is not its results.
     package var writesFile: Bool
-    /// Whether it makes a directory, which is gone where it is stopped before that is complete.
-    package var makesDirectory: Bool
-    /// Whether it leaves nothing where it is stopped: it notices that by itself.
-    package var endsWhenStopped: Bool
+    package var whenStopped: WhenStopped
+
+    /// What a command does when a signal is to end the process.
+    package enum WhenStopped: Sendable {
+        /// It ends at once, unless its code handles the signal.
+        case ends
+        /// It looks for the signal, and undoes what it has begun.
+        case undoes
+        /// The directory that it makes is removed first, unless that is complete.
+        case removesDirectory
+    }
 
     package init(
         _ name: String, _ summary: String, details: String, arguments: [Argument] = [],
         options: [Option] = [], examples: [Example], writesFile: Bool = false,
-        makesDirectory: Bool = false, endsWhenStopped: Bool = false
+        whenStopped: WhenStopped = .ends
     ) {
         self.name = name
         self.summary = summary
@@ -57,8 +64,7 @@ package struct Command: Sendable {
         self.options = options
         self.examples = examples
         self.writesFile = writesFile
-        self.makesDirectory = makesDirectory
-        self.endsWhenStopped = endsWhenStopped || makesDirectory
+        self.whenStopped = whenStopped
     }
 }
 

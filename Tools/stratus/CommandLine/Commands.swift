@@ -241,11 +241,12 @@ extension Command {
     fileprivate static let log = Command(
         "log", "show the entries of the journal",
         details: """
-            Shows the entries of the journal in the order they were written, or the last one first with \
-            --reverse, each with its offset, its place in a file, its zone as USER/ZONE and its commit; \
-            with --zone or --record, those of zones or of records of a name; with --as or --database, \
-            those in zones of one database. An offset shown can be given to --since and --until. Damage ends it; with --skip-damaged it goes on at the next whole \
-            frame, names what is damaged, and the exit code is 3.
+            Shows the entries of the journal in the order they were written, or the last one first \
+            with --reverse, each with its offset, its place in a file, its zone as USER/ZONE and its \
+            commit; with --zone or --record, those of zones or of records of a name; with --as or \
+            --database, those in zones of one database. An offset shown can be given to --since and \
+            --until. Damage ends it; with --skip-damaged it goes on at the next whole frame, names \
+            what is damaged, and the exit code is 3.
             """,
         arguments: [.store],
         options: [

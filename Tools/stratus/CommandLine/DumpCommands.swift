@@ -9,10 +9,10 @@ extension Command {
             have the same dump. A record is written as 'stratus exec' answers it, without what the \
             store alone decides: change tags, dates, users and shares.
 
-            Of an asset a line has the checksum and the size, not the bytes: with --asset-files DIR they \
-            are written to a file of DIR that bears the checksum; without it a warning says how many \
-            are left out. Names that do not fit into memory are sorted in \
-            a temporary file in TMPDIR (default: /var/tmp).
+            Of an asset a line has the checksum and the size, not the bytes: with --asset-files DIR \
+            they are written to a file of DIR that bears the checksum; without it a warning says how \
+            many are left out. Names that do not fit into memory are sorted in a temporary file in \
+            TMPDIR (default: /var/tmp).
             """,
         arguments: [.store],
         options: [
@@ -34,8 +34,9 @@ extension Command {
         details: """
             Reads lines that 'stratus dump' or 'stratus diff --patch' wrote, from FILE or from \
             standard input, and makes the records in STORE what they say, those of a zone in one \
-            commit: all of them, or none where one is refused; the zones before it stay loaded. STORE and its zones are made where \
-            they are not there. All records of a zone are in memory meanwhile.
+            commit: all of them, or none where one is refused; the zones before it stay loaded. STORE \
+            and its zones are made where they are not there. All records of a zone are in memory \
+            meanwhile.
 
             --mode says what becomes of what is there: replace makes it what the lines say (the \
             default); skip and keep add only what is not there; mirror also deletes what a zone has \

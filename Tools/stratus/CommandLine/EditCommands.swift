@@ -3,11 +3,11 @@ extension Command {
     static let get = Command(
         "get", "write the value of a field of a record",
         details: """
-            Writes the value of one field, and nothing else, in the form that 'stratus put' takes: text as \
-            it is, a number in digits, a timestamp in UTC or, where that has no room for it, in seconds \
-            since 1970 with an s, bytes in base64, a location as \
-            LATITUDE,LONGITUDE, a reference as the name of its record. A list is written one value a \
-            line. An asset is what 'stratus asset' writes; 'stratus show' has all fields of a record.
+            Writes the value of one field, and nothing else, in the form that 'stratus put' takes: \
+            text as it is, a number in digits, a timestamp in UTC or, where that has no room for it, \
+            in seconds since 1970 with an s, bytes in base64, a location as LATITUDE,LONGITUDE, a \
+            reference as the name of its record. A list is written one value a line. An asset is what \
+            'stratus asset' writes; 'stratus show' has all fields of a record.
             """,
         arguments: [.store, .record, Argument("FIELD", "the name of the field")],
         options: [.zone("the zone the record is in", isRequired: true), .at],
@@ -30,8 +30,8 @@ extension Command {
             of one value.
 
             The zone must be there: 'stratus load', 'stratus import' and 'stratus exec' make zones. A \
-            service that has the store open makes the change, if its gateway \
-            listens; if not, the exit code is 11.
+            service that has the store open makes the change, if its gateway listens; if not, the exit \
+            code is 11.
             """,
         arguments: [
             .store, .record,

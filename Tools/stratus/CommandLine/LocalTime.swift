@@ -45,7 +45,7 @@ extension LocalTime {
         guard let typed = TypedTime(text) else { return nil }
         if let zone = typed.zone { return Date(typed: typed.day + "T" + typed.clock + zone) }
         let shown = typed.day + "T" + typed.clock
-        // Of 31 February a date is made all the same.
+        // A date has milliseconds: what is finer was never shown.
         guard let date = Date(typed: shown + "Z"), Timestamp.text(date).hasPrefix(shown) else {
             return nil
         }

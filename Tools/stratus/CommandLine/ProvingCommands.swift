@@ -23,9 +23,9 @@ extension Command {
             A store that takes too long to be read at once is read in parts: --subset 3/7 reads the \
             third of seven that together are the whole store, and --max-duration begins nothing more \
             after so long, a file of the journal or the index or some chunks of assets. --resume FILE \
-            keeps the place in FILE, at which the next run goes on. A part checks what it reads; that the index \
-            says what the journal does, and which records a damaged chunk is of, only a run over the \
-            whole store tells.
+            keeps the place in FILE, at which the next run goes on. A part checks what it reads; that \
+            the index says what the journal does, and which records a damaged chunk is of, only a run \
+            over the whole store tells.
 
             The exit code is 0 where nothing is damaged, 1 where something is, may be lost or is not \
             as certified, 13 where both copies of the manifest are damaged and nothing could be \

@@ -46,5 +46,5 @@ extension Command {
                 "stratus salvage ./store ./whole --json -o losses.ndjson",
                 "Writes what is lost to a file, one JSON object a line."),
         ],
-        makesDirectory: true)
+        whenStopped: .removesDirectory)
 }

@@ -32,9 +32,12 @@ package struct Tool: Sendable {
             Output(settings).report(error)
             return error.code
         }
-        if surroundings.isProcess, invocation.command.endsWhenStopped {
-            Terminal.catchStopSignals()
-            if invocation.command.makesDirectory { Self.discardUnfinishedWhenStopped() }
+        if surroundings.isProcess {
+            switch invocation.command.whenStopped {
+            case .ends: break
+            case .undoes: Terminal.catchStopSignals()
+            case .removesDirectory: Self.discardUnfinishedWhenStopped()
+            }
         }
         let settings = Output.Settings(invocation, surroundings)
         guard let path = invocation.outputPath else {
@@ -66,7 +69,7 @@ package struct Tool: Sendable {
         } catch {
             let error = output.failure ?? error
             if error is Output.Closed { return .brokenPipe }
-            if invocation.command.endsWhenStopped, let signal = Terminal.requestedStop {
+            if invocation.command.whenStopped != .ends, let signal = Terminal.requestedStop {
                 // It may have failed for that.
                 FreshDirectory.discardAll()
                 return .signal(signal)
@@ -85,6 +88,7 @@ package struct Tool: Sendable {
 
     /// From now on a signal that stops the process first removes the directories that are not complete.
     private static func discardUnfinishedWhenStopped() {
+        Terminal.catchStopSignals()
         try? Thread.start {
             while true {
                 if let signal = Terminal.requestedStop {

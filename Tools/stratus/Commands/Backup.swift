@@ -22,15 +22,13 @@ enum Backup {
         if invocation.has("full-every") {
             throw ToolError.usage("backup", "--full-every goes with --follow")
         }
+        try invocation.refuse("no-mark", with: ["mark"])
         if invocation.has("no-mark") {
-            if invocation.has("mark") {
-                throw ToolError.usage("backup", "--no-mark does not go with --mark")
-            }
             return try await write(invocation.openStore(), to: target, invocation, output)
         }
         guard let name = invocation.value("mark") else {
-            // A store that no service has open is only read. One that hangs is not waited for for ever.
-            guard let service = try ServiceWriter(invocation, patience: 60) else {
+            // A store that no service has open is only read. A service may hang: the archive goes on without it.
+            guard let service = try ServiceWriter(invocation, answeringWithin: 60) else {
                 return try await write(invocation.openStore(), to: target, invocation, output)
             }
             return try await write(service, marking: .standard, to: target, invocation, output)

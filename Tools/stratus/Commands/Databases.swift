@@ -21,11 +21,20 @@ struct ListedDatabase {
 
     /// Whose it is, for every object of a listing.
     func append(to object: inout JSONObject) {
-        let kind: DatabaseChoice =
-            recordName == nil ? .public : isShared ? .shared : .private
-        object.append("database", .string(kind.rawValue))
-        object.append("user", recordName.map(JSONValue.string))
-        object.append("userName", userName.map(JSONValue.string))
+        object.append(
+            recordName == nil ? .public : isShared ? .shared : .private, of: recordName, userName)
+    }
+}
+
+extension JSONObject {
+    /// Says which database is meant and whose: by the user record name and by what the host calls the
+    /// user, as far as they are known.
+    mutating func append(
+        _ database: DatabaseChoice, of recordName: String?, _ userName: String?
+    ) {
+        append("database", .string(database.rawValue))
+        append("user", recordName.map(JSONValue.string))
+        append("userName", userName.map(JSONValue.string))
     }
 }
 

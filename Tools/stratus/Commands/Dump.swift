@@ -50,11 +50,7 @@ enum Dump {
                             }
                             // Its line would name what is not there.
                             hasSkipped = true
-                            let told = ToolError(error)
-                            output.warning(
-                                "damage.skipped",
-                                "skipped: \(record.recordID.recordName): \(told.message)\(told.place)"
-                            )
+                            output.skipped([error], of: record.recordID.recordName)
                             continue
                         }
                         assetCount += record.assets.count

@@ -40,8 +40,10 @@ private struct LogWriter {
     let invocation: Invocation
     let container: Container
     let output: Output
-    /// Of the last entry that lies in one.
+    /// Of the entry that was looked at last, and whether that is one of those asked for. Many entries in a
+    /// row lie in one zone.
     private var zone = JournalZone()
+    private var isChosen: Bool
     /// So many may still be written.
     var left: Int
     /// Whether something was damaged, and skipped.
@@ -52,6 +54,7 @@ private struct LogWriter {
         self.container = container
         self.output = output
         left = try invocation.limit() ?? .max
+        isChosen = zone.isChosen(by: invocation, in: container)
     }
 
     /// Goes on at `from`, which is then where the next call does.
@@ -90,12 +93,11 @@ private struct LogWriter {
     /// Returns whether the line is one that is asked for.
     private mutating func write(_ line: JournalLog.Line) throws -> Bool {
         let entry = line.entry
-        // Many entries in a row lie in one zone.
-        if entry.zone != zone.number { zone = JournalZone(of: entry, in: container) }
-        if let asked = invocation.value("zone"), asked != zone.name { return false }
-        if invocation.choosesDatabase, !zone.isChosen(by: invocation, in: container) {
-            return false
+        if entry.zone != zone.number {
+            zone = JournalZone(of: entry, in: container)
+            isChosen = zone.isChosen(by: invocation, in: container)
         }
+        guard isChosen else { return false }
         let description = container.describe(entry)
         if invocation.has("record") {
             guard let name = description.recordName, invocation.allValues("record").contains(name)
@@ -160,8 +162,10 @@ struct JournalZone {
         (recordName, userName) = (owner.recordName, owner.hostName)
     }
 
-    /// Whether it is one of the database that the command line chooses.
+    /// Whether it has the name and lies in the database that the command line chooses, if any.
     func isChosen(by invocation: Invocation, in container: Container) -> Bool {
+        if let asked = invocation.value("zone"), asked != name { return false }
+        guard invocation.choosesDatabase else { return true }
         if invocation.database == .public { return isPublic }
         return recordName.isSame(as: container.userRecordName(for: invocation.user))
     }
@@ -176,10 +180,7 @@ struct JournalZone {
         guard let name else { return }
         object.append("zone", .string(name))
         guard isPublic || recordName != nil else { return }
-        object.append(
-            "database", .string((isPublic ? DatabaseChoice.public : .private).rawValue))
-        object.append("user", recordName.map(JSONValue.string))
-        object.append("userName", userName.map(JSONValue.string))
+        object.append(isPublic ? .public : .private, of: recordName, userName)
     }
 }
 

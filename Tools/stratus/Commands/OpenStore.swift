@@ -9,8 +9,8 @@ extension Invocation {
     ) async throws -> Container {
         let container = try await openStore(
             at: argument("STORE"), on: system, memoryLimit: memoryLimit)
-        // A name that was mistyped must not look like a database without anything. The public one is
-        // read by anybody.
+        // A name that was mistyped must not look like a database without anything. The public database
+        // may also be read under the name of a user whom the store does not know.
         if has("as"), database != .public { _ = try container.demandUser(user) }
         return container
     }
@@ -160,10 +160,13 @@ extension RecordZone.ID {
 
 extension Output {
     /// Names what was left out since it is damaged.
-    func skipped(_ errors: [StoreError]) {
+    ///
+    /// - Parameter record: the name of the record that was, where the error does not tell.
+    func skipped(_ errors: [StoreError], of record: String? = nil) {
+        let record = record.map { $0 + ": " } ?? ""
         for error in errors {
             let error = ToolError(error)
-            warning("damage.skipped", "skipped: \(error.message)\(error.place)")
+            warning("damage.skipped", "skipped: \(record)\(error.message)\(error.place)")
         }
     }
 }

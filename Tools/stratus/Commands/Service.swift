@@ -82,8 +82,8 @@ extension Invocation {
         through: (Service) async throws -> Result
     ) async throws -> Result {
         let path = argument("STORE")
-        // What only says what would be done changes nothing, whoever has the store open. A service that
-        // listens knows best what there is.
+        // A dry run only reads the store, also where another process writes it. A service that listens is
+        // asked all the same: it reads what it has committed last.
         if has("dry-run") {
             guard let service = try await Service(path) else {
                 return try await own(openStore(at: path))
@@ -129,13 +129,13 @@ struct ServiceWriter: BackupWriter {
     private let path: String
     private let invocation: Invocation
     /// How many seconds an answer is waited for; nil: for as long as it takes.
-    private let patience: Int?
+    private let answerLimit: Int?
 
     /// Nil where no service has the store open, or it does not listen.
-    init?(_ invocation: Invocation, patience: Int? = nil) throws(StoreError) {
+    init?(_ invocation: Invocation, answeringWithin seconds: Int? = nil) throws(StoreError) {
         path = invocation.argument("STORE")
         self.invocation = invocation
-        self.patience = patience
+        answerLimit = seconds
         guard try Container.service(at: path) != nil else { return nil }
     }
 
@@ -165,7 +165,7 @@ struct ServiceWriter: BackupWriter {
 
     private func call(_ name: String, _ body: JSONObject) async throws(StoreError) -> JSONObject {
         let connection = try Container.service(at: path)
-        if let patience { connection?.limitWaiting(seconds: patience) }
+        if let answerLimit { connection?.limitWaiting(seconds: answerLimit) }
         guard let connection,
             let answer = try await Service.call(name, body, invocation, over: connection)
         else { throw StoreError(.serviceUnavailable, Service.goneReason) }

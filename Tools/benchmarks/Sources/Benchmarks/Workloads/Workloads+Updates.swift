@@ -96,14 +96,16 @@ struct Zipfian {
         return order[min(rank, count - 1)]
     }
 
-    /// So many different ones: one commit changes a record once.
-    mutating func distinct(_ wanted: Int) -> [Int] {
-        var found: [Int] = []
-        var seen: Set<Int> = []
-        while found.count < wanted {
-            let number = next()
-            if seen.insert(number).inserted { found.append(number) }
-        }
-        return found
+    mutating func distinct(_ wanted: Int) -> [Int] { Benchmarks.distinct(wanted) { next() } }
+}
+
+/// So many different ones of those that `next` gives: one commit changes a record once.
+func distinct(_ wanted: Int, _ next: () -> Int) -> [Int] {
+    var found: [Int] = []
+    var seen: Set<Int> = []
+    while found.count < wanted {
+        let number = next()
+        if seen.insert(number).inserted { found.append(number) }
     }
+    return found
 }
