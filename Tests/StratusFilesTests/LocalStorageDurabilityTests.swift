@@ -55,4 +55,26 @@ struct LocalStorageDurabilityTests {
         try file.append([UInt8](repeating: 6, count: 8 << 10).span, at: 8 << 10)
         #expect(disk.contents("store/a")[16_383] == 6)
     }
+
+    @Test func `zeros are written ahead of small appends, but not of one behind a large one`()
+        throws
+    {
+        let disk = SimulatedDisk()
+        let storage = try LocalStorage(at: "store", .writing(creating: true), on: disk.process())
+        let file = try storage.create("a", length: 4 << 20)
+        try file.append([UInt8](repeating: 5, count: 4096).span, at: 0)
+        var end = 4096
+        func calls(appending count: Int) throws -> Int {
+            let before = disk.callCount
+            try file.append([UInt8](repeating: 5, count: count).span, at: end)
+            end += count
+            return disk.callCount - before
+        }
+        // As commits of many records are, and the empty groups behind them.
+        for count in [100_000, 160, 100_000, 160] {
+            #expect(try calls(appending: count) == 1, "\(count)")
+        }
+        #expect(try calls(appending: 160) == 2)
+        #expect(try calls(appending: 160) == 1)
+    }
 }

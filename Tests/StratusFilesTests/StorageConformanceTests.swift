@@ -45,6 +45,27 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
+    func `a file that is written bit by bit is there whole once it is finished`(
+        kind: StorageKind
+    ) throws {
+        let place = try kind.make(path)
+        let storage = place.storage
+        let bytes = pattern(100_000)
+        let draft = try storage.draft("a", length: 10)
+        // The beginning comes last, as that of a file whose header says where it ends.
+        try draft.write([UInt8](repeating: 0, count: 16).span, at: 0)
+        try draft.write(bytes.span.extracting(16..<70_000), at: 16)
+        try draft.write(bytes.span.extracting(70_000..<100_000), at: 70_000)
+        #expect(try !storage.list().contains("a"))
+        try draft.write(bytes.span.extracting(0..<16), at: 0)
+        try draft.finish()
+        for file in try place.files("a") { #expect(try file.read(0..<100_000) == bytes) }
+        #expect(fails(.exists, "a") { try storage.draft("a", length: 1).finish() })
+        try storage.draft("b", length: 1).write(bytes.span, at: 0)
+        #expect(try !storage.list().contains { $0.hasPrefix("b") || $0.hasPrefix("a.") })
+    }
+
+    @Test(arguments: StorageKind.allCases)
     func `a name without a file is not found`(kind: StorageKind) throws {
         let place = try kind.make(path)
         for storage in [place.storage, try place.reader()] {

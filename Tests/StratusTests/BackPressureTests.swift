@@ -70,6 +70,53 @@ import Testing
         #expect(try StoreVerification(storage).findings.isEmpty)
     }
 
+    @Test func `what a compaction has read of goes before the rest is written`() async throws {
+        let storage = GatedStorage(holding: .compact)
+        let container = try await open(storage)
+        try container.maintenance.setCompactsByItself(false)
+        let database = container.privateDatabase(for: "alice")
+        // About 4 MB, of which each second record is replaced.
+        for round in 0..<120 {
+            let records = (0..<20).map { place in
+                let text = (0..<150).map {
+                    String(UInt64(round * 10_000 + place * 200 + $0) &* 0x9e37_79b9_7f4a_7c15)
+                }
+                return note("r\(round / 2)-\(place)", ["text": .string(text.joined())])
+            }
+            let result = try await database.modifyRecords(saving: records, savePolicy: .allKeys)
+            if let failure = result.partialFailure { throw failure }
+        }
+        let before = try container.snapshot().privateDatabase(for: "alice").contentHash()
+        storage.shut()
+        let compaction = Task { try await container.maintenance.compact() }
+        func segmentCount() throws -> Int {
+            try storage.list().count { $0.hasPrefix("journal-") }
+        }
+        /// Looks for half a minute at most.
+        func wait(until isTrue: () throws -> Bool) async throws {
+            var looks = 0
+            while try !isTrue() {
+                looks += 1
+                try #require(looks < 30_000)
+                try await Task.sleep(for: .milliseconds(1))
+            }
+        }
+        try await wait { storage.isWaiting }
+        let count = try segmentCount()
+        try await wait {
+            if storage.isWaiting { storage.letOneThrough() }
+            return try segmentCount() < count
+        }
+        try await wait { storage.isWaiting }
+        #expect(try segmentCount() > count / 2)
+        storage.open()
+        #expect(try await compaction.value.damage.isEmpty)
+        #expect(
+            try container.snapshot().privateDatabase(for: "alice").contentHash() == before)
+        try await container.close()
+        #expect(try StoreVerification(storage).findings.isEmpty)
+    }
+
     @Test func `no compaction begins by itself where it is not to, but on demand`() async throws {
         let storage = MemoryStorage()
         let container = try await open(storage)

@@ -101,7 +101,9 @@ package struct StoreCopy {
             state.view, of: identity.storeID, head: end, clearedBefore: clearedBefore,
             firstNumber: manifest.generation << 16 | 1, usualLength: 16 << 20,
             leavesOut: selected != nil, randomness: randomness
-        ) { name, bytes throws(StorageError) in try sink.put(name, bytes) }
+        ) { name, length throws(StorageError) in
+            try sink.draft(name, length: length)
+        }
         let place: SegmentCopier.Place
         do throws(JournalError) {
             var count = 0

@@ -110,7 +110,9 @@ package struct StoreSalvage {
             to: outcome.end, above: survey.greatestIncarnation, randomness)
         var written = SalvagedJournal(
             manifest, end: outcome.end, of: identity.storeID, randomness: randomness
-        ) { name, bytes throws(StorageError) in try sink.put(name, bytes) }
+        ) { name, length throws(StorageError) in
+            try sink.draft(name, length: length)
+        }
         do throws(JournalError) {
             try copy(survey, deletedZones, before: reader.end, into: &written, &outcome) { offset in
                 progress(total + offset.bytes(since: .zero), total * 2)

@@ -23,7 +23,7 @@ package struct HorizonCommit: Transaction {
         bringing copy: StoreReading, to source: StoreReading
     ) throws(EngineError) {
         var horizons: [JournalCompaction.Horizon] = []
-        for number in 0..<copy.zoneCount where horizons.count < JournalCompaction.forgottenLimit {
+        for number in 0..<copy.zoneCount where horizons.count < CompactionPlanner.forgottenLimit {
             // Numbers of shares are those of no zone: a share forgets with its zone.
             guard let zone = try copy.zone(number + 1), zone.isAlive else { continue }
             // What the source wrote behind it the copy never had.

@@ -19,6 +19,8 @@ package final class IndexMaintainer: Sendable {
         var writing: RunningJob<IndexJob.Output>?
         var merging: RunningJob<IndexJob.Output>?
         var compacting: RunningJob<JournalCompaction.Outcome>?
+        /// Why a piece of it is not listed.
+        var listing: EngineError?
         /// No compaction begins by itself before the journal ends here.
         var compactAt = JournalOffset.zero
         /// Of the next compacted segment, together with the generation of the manifest.
@@ -63,6 +65,8 @@ package final class IndexMaintainer: Sendable {
     private let writeBudget = WriteBudget()
     /// Of commits that are ahead of a compaction.
     package let backPressure = BackPressure()
+    /// What the running compaction has written and is not listed.
+    private let compacted = Mutex<[JournalCompaction.Piece]>([])
     /// Whether the journal is compacted when that is due, or only when it is asked for.
     private let compactsByItself = Atomic(true)
     private let due: MaintenanceDue
@@ -118,6 +122,7 @@ package final class IndexMaintainer: Sendable {
                     || state.compacting?.result != nil || state.finished != nil
                     || !state.forgotten.isEmpty || isFull(state)
                     || !state.awaited.isEmpty && state.coming == nil
+                    || compacted.withLock({ !$0.isEmpty })
                 {
                     due.set()
                 }
@@ -393,7 +398,17 @@ package final class IndexMaintainer: Sendable {
             }
             return true
         }
-        if let result = state.compacting?.result {
+        // Asked for before the pieces: of one that has ended these are all.
+        let result = state.compacting?.result
+        let pieces = compacted.withLock { pieces in
+            defer { pieces = [] }
+            return pieces
+        }
+        if !pieces.isEmpty {
+            list(pieces, &state)
+            if result == nil { return true }
+        }
+        if let result {
             state.compacting = nil
             backPressure.end()
             installCompaction(result, &state)
@@ -560,7 +575,12 @@ extension IndexMaintainer {
         if request?.purpose != .planning { backPressure.begin(needed: needed) }
         state.compacting = RunningJob(on: threads, due, wakeUp, writeBudget) {
             stop, pace throws(EngineError) in
-            request?.purpose == .planning ? try job.plan() : try job.run(stop: stop, pace: pace)
+            if request?.purpose == .planning { return try job.plan() }
+            return try job.run(stop: stop, pace: pace) { [self] piece in
+                compacted.withLock { $0.append(piece) }
+                due.set()
+                wakeUp.signal()
+            }
         }
     }
 
@@ -569,18 +589,19 @@ extension IndexMaintainer {
     ) {
         // One that began by itself is not what was asked for meanwhile.
         let request = state.served.take()
+        let failure = state.listing.take()
         do throws(EngineError) {
+            if let failure { throw failure }
             guard let outcome = try result.get() else { throw .closed }
             if request?.purpose != .planning {
-                state.nextFile += outcome.outputs.count
-                try list(outcome)
-                correct(outcome)
+                correctDead(by: outcome.lessDead)
                 state.forgotten = HorizonCommit(
                     horizons: outcome.forgotten, participations: outcome.participations)
             }
             if let request { state.finished = { request.done(.success(outcome)) } }
         } catch {
-            // Everything is as it was; it is tried again when more was written.
+            // Pieces that are listed stay so, and the rest is as it was; it is tried again when more was
+            // written.
             request?.done(.failure(error))
         }
     }
@@ -606,25 +627,25 @@ extension IndexMaintainer {
         }
     }
 
-    private func correct(_ outcome: JournalCompaction.Outcome) {
-        _ = committer.freeze { participant, _ in
-            participant.fold.correctDead(by: -outcome.lessDead)
+    /// Where this fails, the segments stay as they are.
+    private func list(_ pieces: [JournalCompaction.Piece], _ state: inout State) {
+        let outputs = pieces.flatMap(\.outputs)
+        state.nextFile += outputs.count
+        do throws(JournalError) {
+            try committer.list(outputs + pieces.flatMap(\.cleared)) { participant, gone in
+                participant.fold.giveUp(gone)
+            }
+            correctDead(by: pieces.reduce(0) { $0 + $1.lessDead })
+        } catch {
+            state.listing = EngineError(error)
+            // No generation names them, unless it is open which one is in force.
+            guard case .storage = error else { return }
+            for segment in outputs { _ = try? storage.delete(segment.fileName) }
         }
     }
 
-    private func list(_ outcome: JournalCompaction.Outcome) throws(EngineError) {
-        let listed = outcome.outputs + outcome.cleared
-        if listed.isEmpty { return }
-        do throws(JournalError) {
-            try committer.list(listed) { participant, gone in
-                participant.fold.giveUp(gone)
-            }
-        } catch {
-            // No generation names them, unless it is open which one is in force.
-            if case .storage = error {
-                for segment in outcome.outputs { _ = try? storage.delete(segment.fileName) }
-            }
-            throw EngineError(error)
-        }
+    /// So much less of the journal is dead, in bytes.
+    private func correctDead(by bytes: Int) {
+        _ = committer.freeze { participant, _ in participant.fold.correctDead(by: -bytes) }
     }
 }

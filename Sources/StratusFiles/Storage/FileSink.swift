@@ -3,6 +3,9 @@ package protocol FileSink: AnyObject {
     /// Takes a whole file.
     func put(_ name: String, _ bytes: [UInt8]) throws(StorageError)
 
+    /// Begins a whole file of about `length` bytes, which is taken when it is finished, before anything else.
+    func draft(_ name: String, length: Int) throws(StorageError) -> any FileDraft
+
     /// Takes some bytes of a file of `length` bytes; what no call gives reads as zero. The calls for
     /// one file follow each other, and their places rise.
     func write(
@@ -15,6 +18,9 @@ package protocol FileSink: AnyObject {
 }
 
 extension FileSink {
+    package func draft(_ name: String, length: Int) throws(StorageError) -> any FileDraft {
+        BufferedDraft(length: length) { [self] bytes throws(StorageError) in try put(name, bytes) }
+    }
     package func share(
         _ name: String, of source: any Storage, length: Int
     ) throws(StorageError) -> Bool { false }
@@ -31,6 +37,11 @@ package final class StorageSink: FileSink {
     package func put(_ name: String, _ bytes: [UInt8]) throws(StorageError) {
         try finish()
         try storage.put(name, bytes)
+    }
+
+    package func draft(_ name: String, length: Int) throws(StorageError) -> any FileDraft {
+        try finish()
+        return try storage.draft(name, length: length)
     }
 
     /// What was given is durable when this returns.

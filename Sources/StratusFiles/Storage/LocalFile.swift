@@ -23,6 +23,8 @@ final class LocalFile: StorageFile {
     private struct Prepared {
         var reserved = 0
         var written = 0
+        /// Whether the last append behind all others was a small one, or there was none.
+        var isBehindSmall = true
         /// What was written through it and not synced: the failure of a sync may be told to the
         /// descriptor alone that wrote, so that one is not closed before.
         var unsynced: OpenFile?
@@ -134,9 +136,15 @@ final class LocalFile: StorageFile {
 
     /// Fills what lies behind a small append with zeros, as far as it is reserved.
     private func fill(behind range: Range<Int>) throws(StorageError) {
-        let (reserved, written) = prepared.withLock { ($0.reserved, $0.written) }
-        // What stands at the beginning is a header, and says nothing of what will follow.
-        guard policy.zeroFill > 0, range.lowerBound > 0, range.count < policy.bulk,
+        let isSmall = range.count < policy.bulk
+        let (reserved, written, isBehindSmall) = prepared.withLock { prepared in
+            let isBehindSmall = prepared.isBehindSmall
+            if range.upperBound > prepared.written { prepared.isBehindSmall = isSmall }
+            return (prepared.reserved, prepared.written, isBehindSmall)
+        }
+        // What stands at the beginning is a header, and says nothing of what will follow. Nor does a small
+        // append behind a large one: an empty group ends many.
+        guard policy.zeroFill > 0, range.lowerBound > 0, isSmall, isBehindSmall,
             range.upperBound > written
         else { return }
         let start = max(written, range.upperBound)

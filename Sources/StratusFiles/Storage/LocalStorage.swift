@@ -123,20 +123,13 @@ package final class LocalStorage: Storage {
     }
 
     package func put(_ name: String, _ bytes: [UInt8]) throws(StorageError) {
-        let temporary = name + Self.temporarySuffix
-        try discard(temporary)
-        do {
-            let file = try OpenFile(temporary, in: directory, .creatingExclusively)
-            try file.write(bytes.span, at: 0)
-            try file.sync()
-            try directory.call(file: name) { system, descriptor throws(SystemError) in
-                try system.rename(temporary, to: name, in: descriptor)
-            }
-        } catch {
-            try? discard(temporary)
-            throw error
-        }
-        try syncDirectory()
+        let draft = try LocalDraft(name, in: self)
+        try draft.write(bytes.span, at: 0)
+        try draft.finish()
+    }
+
+    package func draft(_ name: String, length: Int) throws(StorageError) -> any FileDraft {
+        try LocalDraft(name, in: self)
     }
 
     package func delete(_ name: String) throws(StorageError) -> Bool {
@@ -222,7 +215,7 @@ package final class LocalStorage: Storage {
     /// What a crash may leave of a `put`; nothing refers to it.
     package static let temporarySuffix = ".new"
 
-    private func discard(_ name: String) throws(StorageError) {
+    fileprivate func discard(_ name: String) throws(StorageError) {
         do {
             try directory.call(file: name) { system, descriptor throws(SystemError) in
                 try system.unlink(name, in: descriptor)
@@ -269,4 +262,37 @@ package final class LocalStorage: Storage {
 private final class LocalPin: StoragePin {
     private let file: OpenFile
     init(_ file: OpenFile) { self.file = file }
+}
+
+/// A file that has another name until it is whole.
+private final class LocalDraft: FileDraft {
+    private let name: String
+    private let storage: LocalStorage
+    private let file: OpenFile
+    private var hasName = false
+
+    private var temporaryName: String { name + LocalStorage.temporarySuffix }
+
+    init(_ name: String, in storage: LocalStorage) throws(StorageError) {
+        let temporary = name + LocalStorage.temporarySuffix
+        try storage.discard(temporary)
+        file = try OpenFile(temporary, in: storage.directory, .creatingExclusively)
+        self.name = name
+        self.storage = storage
+    }
+
+    deinit { if !hasName { try? storage.discard(temporaryName) } }
+
+    func write(_ bytes: Span<UInt8>, at position: Int) throws(StorageError) {
+        try file.write(bytes, at: position)
+    }
+
+    func finish() throws(StorageError) {
+        try file.sync()
+        try storage.directory.call(file: name) { system, descriptor throws(SystemError) in
+            try system.rename(temporaryName, to: name, in: descriptor)
+        }
+        hasName = true
+        try storage.syncDirectory()
+    }
 }

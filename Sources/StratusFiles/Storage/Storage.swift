@@ -34,6 +34,9 @@ package protocol Storage: AnyObject, Sendable {
     /// compare-and-swap of a generation.
     func put(_ name: String, _ bytes: [UInt8]) throws(StorageError)
 
+    /// Begins a file of about `length` bytes that is put once all of it was written.
+    func draft(_ name: String, length: Int) throws(StorageError) -> any FileDraft
+
     /// Removes a file unless a reader has pinned it; returns whether it is gone. A crash may
     /// bring it back.
     func delete(_ name: String) throws(StorageError) -> Bool
@@ -76,6 +79,9 @@ package protocol Storage: AnyObject, Sendable {
 
 extension Storage {
     package var maps: Bool { false }
+    package func draft(_ name: String, length: Int) throws(StorageError) -> any FileDraft {
+        BufferedDraft(length: length) { [self] bytes throws(StorageError) in try put(name, bytes) }
+    }
     package func clone(
         _ name: String, of source: any Storage, length: Int
     ) -> (any StorageFile)? { nil }

@@ -1,9 +1,13 @@
 internal import StratusBytes
+internal import StratusFiles
 
-/// Writes a compacted segment: `Formats/Compacted.md`.
-package struct CompactedWriter {
+/// Writes a compacted segment: `Formats/Compacted.md`. It is there once it is finished.
+struct CompactedWriter {
     private let salt: UInt64
-    private var file: ByteWriter
+    private let draft: any FileDraft
+    /// What was not given to the draft, and before it so many bytes that were.
+    private var rest = ByteWriter(capacity: writeLength + writeLength / 4)
+    private var written = 0
     /// Of the block being filled.
     private var raw = ByteWriter(capacity: CompactedBlock.usualLength * 2)
     private var firstOffset = JournalOffset.zero
@@ -13,24 +17,32 @@ package struct CompactedWriter {
     private var namedCount = 0
     private var frameBytes = 0
 
+    /// So much is written at once, in bytes.
+    private static let writeLength = 256 << 10
+
+    /// That of a file which is ended as soon as it has `length` bytes, about: the rest of a group and the
+    /// directory come on top.
+    static func length(usually length: Int) -> Int { length + length / 8 }
+
     /// The header is written last, since it says where the segment ends.
-    ///
-    /// - Parameter usualLength: at which length the file is ended, in bytes. There is room for it from
-    ///   the beginning: while a file moves to a larger place it takes three times as much.
-    init(salt: UInt64, usualLength: Int) {
+    init(salt: UInt64, to draft: any FileDraft) {
         self.salt = salt
-        // The rest of a group and the directory come on top.
-        file = ByteWriter(capacity: usualLength + usualLength / 8)
-        file.zeros(CompactedHeader.length)
+        self.draft = draft
+        rest.zeros(CompactedHeader.length)
     }
 
     /// What the file has by now, in bytes.
-    var count: Int { file.count + raw.count }
+    var count: Int { place + raw.count }
+
+    /// Of the next byte.
+    private var place: Int { written + rest.count }
 
     /// Adds an entry, which lies behind all others; whether a row of the index names it.
-    mutating func append(_ entry: JournalEntry, isNamed: Bool) {
+    mutating func append(_ entry: JournalEntry, isNamed: Bool) throws(StorageError) {
         let length = entry.header.payloadLength + 32
-        if raw.count > 0, raw.count + length > CompactedBlock.usualLength { endBlock() }
+        if raw.count > 0, raw.count + length > CompactedBlock.usualLength {
+            try endBlock()
+        }
         if raw.count == 0 {
             firstOffset = entry.offset
             lastOffset = entry.offset
@@ -42,45 +54,53 @@ package struct CompactedWriter {
         frameBytes += entry.header.frameLength
     }
 
-    private mutating func endBlock() {
-        let place = file.count
-        CompactedBlock.write(raw, firstOffset: firstOffset, salt: salt, to: &file)
+    private mutating func endBlock() throws(StorageError) {
+        let begin = place
+        CompactedBlock.write(
+            raw, firstOffset: firstOffset, salt: salt, behind: written, to: &rest)
         rows.append(
-            CompactedBlock.Row(
-                firstOffset: firstOffset, place: place, length: file.count - place))
+            CompactedBlock.Row(firstOffset: firstOffset, place: begin, length: place - begin))
         raw.removeAll()
+        if rest.count >= Self.writeLength { try writeRest() }
     }
 
-    /// The whole file, with this header.
-    consuming func finish(_ header: CompactedHeader) -> [UInt8] {
-        if raw.count > 0 { endBlock() }
-        let directoryPlace = file.count
+    private mutating func writeRest() throws(StorageError) {
+        try draft.write(rest.bytes.span, at: written)
+        written += rest.count
+        rest.removeAll()
+    }
+
+    /// Writes what is left, and this header. Returns the length of the file, in bytes.
+    consuming func finish(_ header: CompactedHeader) throws(StorageError) -> Int {
+        if raw.count > 0 { try endBlock() }
+        let directoryPlace = place
         for start in stride(from: 0, to: rows.count, by: CompactedFile.rowsInPiece) {
-            let place = file.count
+            let begin = rest.count
             for row in rows[start..<min(rows.count, start + CompactedFile.rowsInPiece)] {
-                file.uint64(row.firstOffset.rawValue)
-                file.uint32(UInt32(row.place))
-                file.uint32(UInt32(row.length))
+                rest.uint64(row.firstOffset.rawValue)
+                rest.uint32(UInt32(row.place))
+                rest.uint32(UInt32(row.length))
             }
-            seal(from: place)
+            seal(from: begin)
         }
-        let topPlace = file.count
+        let begin = rest.count
         for start in stride(from: 0, to: rows.count, by: CompactedFile.rowsInPiece) {
-            file.uint64(rows[start].firstOffset.rawValue)
+            rest.uint64(rows[start].firstOffset.rawValue)
         }
-        file.uint32(UInt32(rows.count))
-        file.uint32(UInt32(directoryPlace))
-        file.uint64(UInt64(entryCount))
-        file.uint64(UInt64(namedCount))
-        file.uint64(UInt64(frameBytes))
-        seal(from: topPlace)
-        file.set(header.encoded(), at: 0)
-        return file.bytes
+        rest.uint32(UInt32(rows.count))
+        rest.uint32(UInt32(directoryPlace))
+        rest.uint64(UInt64(entryCount))
+        rest.uint64(UInt64(namedCount))
+        rest.uint64(UInt64(frameBytes))
+        seal(from: begin)
+        try writeRest()
+        try draft.write(header.encoded().span, at: 0)
+        try draft.finish()
+        return written
     }
 
-    private mutating func seal(from place: Int) {
-        let seed = CompactedHeader.seed(salt, place)
-        let checksum = Checksum.xxh3(file.bytes.span, in: place..<file.count, seed: seed)
-        file.uint64(checksum)
+    private mutating func seal(from begin: Int) {
+        let seed = CompactedHeader.seed(salt, written + begin)
+        rest.uint64(Checksum.xxh3(rest.bytes.span, in: begin..<rest.count, seed: seed))
     }
 }

@@ -19,8 +19,8 @@ package struct SegmentCopier {
     /// Decides on an entry, and may give it another content.
     package typealias Decide = (inout JournalEntry) throws(JournalError) -> Decision
 
-    /// Takes a file that was written.
-    package typealias Put = (_ name: String, _ bytes: [UInt8]) throws(StorageError) -> Void
+    /// Begins a file of about so many bytes.
+    package typealias Begin = (_ name: String, _ length: Int) throws(StorageError) -> any FileDraft
 
     /// A place between two commits.
     package struct Place: Equatable, Sendable {
@@ -49,7 +49,7 @@ package struct SegmentCopier {
     private let usualLength: Int
     /// Of the next file.
     package private(set) var nextNumber: UInt64
-    private let put: Put
+    private let begin: Begin
 
     private var output: Output?
     /// Entries that are kept if the commit that is open is complete.
@@ -82,7 +82,7 @@ package struct SegmentCopier {
     package init(
         _ view: JournalView, of storeID: StoreID, head: JournalOffset,
         clearedBefore: JournalOffset, firstNumber: UInt64, usualLength: Int,
-        leavesOut: Bool = false, randomness: Randomness, put: @escaping Put
+        leavesOut: Bool = false, randomness: Randomness, begin: @escaping Begin
     ) {
         self.leavesOut = leavesOut
         self.view = view
@@ -92,7 +92,7 @@ package struct SegmentCopier {
         nextNumber = firstNumber
         self.usualLength = usualLength
         self.randomness = randomness
-        self.put = put
+        self.begin = begin
     }
 
     /// Copies of neighbouring segments what `decide` says, which lie one behind the other and of
@@ -103,11 +103,11 @@ package struct SegmentCopier {
         guard let first = inputs.first, let last = inputs.last else { return }
         lastTime = try time(before: first)
         chain = first.chainBefore
-        begin(at: first.base, nextOrdinal: 0)
+        try beginFile(at: first.base, nextOrdinal: 0)
         for segment in inputs { try copy(segment, decide) }
         // What is open at an end that a recovery stated was given up.
         if last.isEnded { output?.nextOrdinal = 0 }
-        if !undecided.isEmpty, !last.isEnded, try isCompleted(behind: last) { keepUndecided() }
+        if !undecided.isEmpty, !last.isEnded, try isCompleted(behind: last) { try keepUndecided() }
         undecided = []
         chain = last.chainAtEnd
         try end(at: last.end, isEnded: last.isEnded)
@@ -136,7 +136,7 @@ package struct SegmentCopier {
             if output == nil {
                 // The chain passes by what holds nothing.
                 if segment.isEmpty { continue }
-                begin(at: max(first, segment.base), nextOrdinal: 0)
+                try beginFile(at: max(first, segment.base), nextOrdinal: 0)
             }
             try copy(segment, decide)
             if segment.isEnded, segment.end <= head { try endAll(at: segment.end, isEnded: true) }
@@ -163,30 +163,39 @@ package struct SegmentCopier {
         guard chain == nil || chain == start.chain else { throw .historyChanged }
     }
 
-    private mutating func keepUndecided() {
-        for entry in undecided { keep(entry, isNamed: false) }
+    private mutating func keepUndecided() throws(JournalError) {
+        for entry in undecided { try keep(entry, isNamed: false) }
         undecided.removeAll(keepingCapacity: true)
     }
 
-    private mutating func keep(_ entry: JournalEntry, isNamed: Bool) {
-        guard leavesOut else { output?.writer.append(entry, isNamed: isNamed); return }
-        writeLast()
+    private mutating func keep(_ entry: JournalEntry, isNamed: Bool) throws(JournalError) {
+        guard leavesOut else { return try write(entry, isNamed: isNamed) }
+        try writeLast()
         last = (entry, isNamed)
-        if entry.header.isLast { writeLast() }
+        if entry.header.isLast { try writeLast() }
     }
 
     /// Writes the entry that was held; where its commit ends with one that is left out, with the time
     /// of that.
-    private mutating func writeLast(endingAt time: Int64? = nil) {
+    private mutating func writeLast(endingAt time: Int64? = nil) throws(JournalError) {
         guard let (entry, isNamed) = last.take() else { return }
-        let ended = time.map { entry.ending(at: $0) } ?? entry
-        output?.writer.append(ended, isNamed: isNamed)
+        try write(time.map { entry.ending(at: $0) } ?? entry, isNamed: isNamed)
+    }
+
+    private mutating func write(
+        _ entry: JournalEntry, isNamed: Bool
+    ) throws(JournalError) {
+        do throws(StorageError) {
+            try output?.writer.append(entry, isNamed: isNamed)
+        } catch {
+            throw .storage(error)
+        }
     }
 
     /// A commit begins, or one that began before goes on, at `entry`.
-    private mutating func pass(_ entry: JournalEntry) {
+    private mutating func pass(_ entry: JournalEntry) throws(JournalError) {
         guard let held = last else { return }
-        if entry.header.ordinal <= held.entry.header.ordinal { writeLast() }
+        if entry.header.ordinal <= held.entry.header.ordinal { try writeLast() }
     }
 
     /// Whether the commit that is open at the end of a segment has its end behind it.
@@ -229,11 +238,13 @@ package struct SegmentCopier {
                 if let start, entry.offset < start.offset { continue }
                 if entry.offset >= head { break reading }
                 if let time = entry.commitTime { lastTime = time }
-                pass(entry)
+                try pass(entry)
                 let decision = try decide(&entry)
-                if decision == .isLeftOut, let time = entry.commitTime { writeLast(endingAt: time) }
+                if decision == .isLeftOut, let time = entry.commitTime {
+                    try writeLast(endingAt: time)
+                }
                 if decision == .isDropped || decision == .isLeftOut { continue }
-                keep(entry, isNamed: decision == .isNamed)
+                try keep(entry, isNamed: decision == .isNamed)
             }
         }
         start = nil
@@ -279,15 +290,16 @@ package struct SegmentCopier {
                     output?.totals.countCommit(at: time)
                     lastTime = time
                 }
-                pass(entry)
+                try pass(entry)
                 let decision = try decide(&entry)
-                if decision == .isNamed || entry.header.isLast { keepUndecided() }
+                if decision == .isNamed || entry.header.isLast { try keepUndecided() }
                 switch decision {
                 case .isDropped: break
-                case .isLeftOut: if let time = entry.commitTime { writeLast(endingAt: time) }
+                case .isLeftOut:
+                    if let time = entry.commitTime { try writeLast(endingAt: time) }
                 case .isKept where !entry.header.isLast: undecided.append(entry)
-                case .isKept: keep(entry, isNamed: false)
-                case .isNamed: keep(entry, isNamed: true)
+                case .isKept: try keep(entry, isNamed: false)
+                case .isNamed: try keep(entry, isNamed: true)
                 }
             }
         }
@@ -310,26 +322,34 @@ package struct SegmentCopier {
         return 0
     }
 
-    private mutating func begin(at base: JournalOffset, nextOrdinal: UInt32) {
+    private mutating func beginFile(
+        at base: JournalOffset, nextOrdinal: UInt32
+    ) throws(JournalError) {
         let header = CompactedHeader(
             storeID: storeID, number: nextNumber, salt: randomness.next(), base: base, end: base,
             clearedBefore: clearedBefore, chainAtStart: chain, chainAtEnd: chain, leastTime: 0,
             greatestTime: 0, lastTime: lastTime, openOrdinal: 0)
         nextNumber += 1
-        output = Output(
-            header: header,
-            writer: CompactedWriter(salt: header.salt, usualLength: usualLength),
-            nextOrdinal: nextOrdinal)
+        do throws(StorageError) {
+            let draft = try begin(
+                CompactedHeader.fileName(number: header.number),
+                CompactedWriter.length(usually: usualLength))
+            output = Output(
+                header: header, writer: CompactedWriter(salt: header.salt, to: draft),
+                nextOrdinal: nextOrdinal)
+        } catch {
+            throw .storage(error)
+        }
     }
 
     private mutating func endAndBegin(at offset: JournalOffset) throws(JournalError) {
         let nextOrdinal = output?.nextOrdinal ?? 0
         try end(at: offset, isEnded: false)
-        begin(at: offset, nextOrdinal: nextOrdinal)
+        try beginFile(at: offset, nextOrdinal: nextOrdinal)
     }
 
     private mutating func end(at offset: JournalOffset, isEnded: Bool) throws(JournalError) {
-        writeLast()
+        try writeLast()
         guard var output = output.take() else { return }
         output.header.end = offset
         output.header.chainAtEnd = chain
@@ -337,14 +357,12 @@ package struct SegmentCopier {
         output.header.greatestTime = output.totals.greatestTime
         output.header.lastTime = lastTime
         output.header.openOrdinal = output.nextOrdinal
-        let bytes = output.writer.finish(output.header)
-        let listed = output.header.listed(lengthInBytes: bytes.count, isEnded: isEnded)
         do throws(StorageError) {
-            try put(listed.fileName, bytes)
+            let length = try output.writer.finish(output.header)
+            outputs.append(output.header.listed(lengthInBytes: length, isEnded: isEnded))
         } catch {
             throw .storage(error)
         }
-        outputs.append(listed)
     }
 }
 

@@ -41,9 +41,9 @@ struct CompactedBlock: Sendable {
     /// Behind this many bytes lies no entry: the longest, and what stands before it.
     static let rawLimit = FrameFormat.payloadLimit + 128
 
-    /// Writes the block of these entries to `writer`, which holds the file from its first byte on.
+    /// Writes the block of these entries to `writer`, which holds what the file has from byte `begin` on.
     static func write(
-        _ entries: ByteWriter, firstOffset: JournalOffset, salt: UInt64,
+        _ entries: ByteWriter, firstOffset: JournalOffset, salt: UInt64, behind begin: Int,
         to writer: inout ByteWriter
     ) {
         let start = writer.count
@@ -56,8 +56,8 @@ struct CompactedBlock: Sendable {
         writer.uint64(firstOffset.rawValue)
         if let block { writer.append(block) } else { writer.append(raw) }
         let checksum = Checksum.xxh3(
-            writer.bytes.span, in: start + 8..<writer.count, seed: CompactedHeader.seed(salt, start)
-        )
+            writer.bytes.span, in: start + 8..<writer.count,
+            seed: CompactedHeader.seed(salt, begin + start))
         writer.set(checksum, at: start)
     }
 

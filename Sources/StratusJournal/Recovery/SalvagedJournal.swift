@@ -7,14 +7,12 @@ package import StratusFiles
 /// So their offsets, versions and payloads stay, and where entries are missing nothing says what was
 /// there.
 package struct SalvagedJournal {
-    package typealias Put = (_ name: String, _ bytes: [UInt8]) throws(StorageError) -> Void
-
     /// What was written.
     package private(set) var outputs: [Manifest.Segment] = []
 
     private let storeID: StoreID
     private let randomness: Randomness
-    private let put: Put
+    private let begin: SegmentCopier.Begin
     /// Those that were not come to, with what they have of entries.
     private var inputs: ArraySlice<Manifest.Segment>
     private let end: JournalOffset
@@ -38,11 +36,11 @@ package struct SalvagedJournal {
     ///   - storeID: of the store that comes out.
     package init(
         _ manifest: Manifest, end: JournalOffset, of storeID: StoreID, randomness: Randomness,
-        put: @escaping Put
+        begin: @escaping SegmentCopier.Begin
     ) {
         self.storeID = storeID
         self.randomness = randomness
-        self.put = put
+        self.begin = begin
         inputs = manifest.segments[...]
         self.end = end
         chain = randomness.next()
@@ -62,8 +60,12 @@ package struct SalvagedJournal {
         if let writer, writer.count >= Self.usualLength {
             try finish(at: entry.offset, isEnded: false)
         }
-        if writer == nil { begin(at: max(written, inputs.first?.base ?? .zero)) }
-        writer?.append(entry, isNamed: false)
+        if writer == nil { try beginFile(at: max(written, inputs.first?.base ?? .zero)) }
+        do throws(StorageError) {
+            try writer?.append(entry, isNamed: false)
+        } catch {
+            throw .storage(error)
+        }
         if let time = entry.commitTime { totals.countCommit(at: time) }
     }
 
@@ -71,17 +73,24 @@ package struct SalvagedJournal {
     /// of the last commit is lost, it ends here, as old as the one before: so there is a state that has it.
     package mutating func finish() throws(JournalError) {
         if let last { try write(last.header.isLast ? last : last.ending(at: totals.lastTime)) }
-        if writer == nil, written < end { begin(at: written) }
+        if writer == nil, written < end { try beginFile(at: written) }
         try finish(at: end, isEnded: false)
     }
 
     /// Up to where there are files.
     private var written: JournalOffset { outputs.last?.end ?? .zero }
 
-    private mutating func begin(at offset: JournalOffset) {
+    private mutating func beginFile(at offset: JournalOffset) throws(JournalError) {
         base = offset
         salt = randomness.next()
-        writer = CompactedWriter(salt: salt, usualLength: Self.usualLength)
+        do throws(StorageError) {
+            let draft = try begin(
+                CompactedHeader.fileName(number: nextNumber),
+                CompactedWriter.length(usually: Self.usualLength))
+            writer = CompactedWriter(salt: salt, to: draft)
+        } catch {
+            throw .storage(error)
+        }
     }
 
     private func limit(of segment: Manifest.Segment) -> JournalOffset {
@@ -96,14 +105,12 @@ package struct SalvagedJournal {
             leastTime: totals.leastTime, greatestTime: totals.greatestTime,
             lastTime: totals.lastTime, openOrdinal: 0)
         nextNumber += 1
-        let bytes = writer.finish(header)
-        let listed = header.listed(lengthInBytes: bytes.count, isEnded: isEnded)
         do throws(StorageError) {
-            try put(listed.fileName, bytes)
+            let length = try writer.finish(header)
+            outputs.append(header.listed(lengthInBytes: length, isEnded: isEnded))
         } catch {
             throw .storage(error)
         }
-        outputs.append(listed)
         totals = SegmentTotals(after: totals)
     }
 }
