@@ -92,12 +92,12 @@ import Testing
         func segmentCount() throws -> Int {
             try storage.list().count { $0.hasPrefix("journal-") }
         }
-        /// Looks for half a minute at most.
+        /// Looks for some ten seconds at most.
         func wait(until isTrue: () throws -> Bool) async throws {
             var looks = 0
             while try !isTrue() {
                 looks += 1
-                try #require(looks < 30_000)
+                try #require(looks < 8_000)
                 try await Task.sleep(for: .milliseconds(1))
             }
         }
