@@ -26,8 +26,9 @@ package enum EngineDriver: Sendable {
 /// 2. The state of `Committer`, for a list of commits, a checkpoint or an idle group.
 /// 3. Any of the others, which are held for a few instructions: ``CommitQueue``, ``PendingCommit``,
 ///    ``PublishedState``, ``ChangeWaiters``, ``ChunkHolds``, ``StateCache``, ``SubscriptionFilters``,
-///    ``FileLease``, ``ReleasedFiles``, ``BackPressure``, `GradualMerge`, `SegmentFiles`, `BlockCache`,
-///    `DescriptorCache`, those of `IOThreads` and of `Limits`. Of these no two at once, but that a
+///    ``FileLease``, ``ReleasedFiles``, ``BackPressure``, ``JournalCompaction`` and what it has written,
+///    `GradualMerge`, `SegmentFiles`, `BlockCache`, `DescriptorCache`, those of `IOThreads` and of
+///    `Limits`. Of these no two at once, but that a
 ///    released lease adds to the released files.
 ///
 /// Chunks of assets have locks of their own, for which none of these is held: ``AssetStore`` opens

@@ -93,9 +93,9 @@ import Testing
             try storage.list().count { $0.hasPrefix("journal-") }
         }
         /// Looks for some ten seconds at most.
-        func wait(until isTrue: () throws -> Bool) async throws {
+        func wait(until isTrue: () async throws -> Bool) async throws {
             var looks = 0
-            while try !isTrue() {
+            while try await !isTrue() {
                 looks += 1
                 try #require(looks < 8_000)
                 try await Task.sleep(for: .milliseconds(1))
@@ -104,7 +104,11 @@ import Testing
         try await wait { storage.isWaiting }
         let count = try segmentCount()
         try await wait {
-            if storage.isWaiting { storage.letOneThrough() }
+            if storage.isWaiting {
+                storage.letOneThrough()
+                // It may be the first of the rest that is written now.
+                try await Task.sleep(for: .milliseconds(100))
+            }
             return try segmentCount() < count
         }
         try await wait { storage.isWaiting }

@@ -8,7 +8,12 @@ struct CompactionPlan {
     var outcome = JournalCompaction.Outcome()
     /// In the order of the journal.
     var pieces: [Piece] = []
-    /// The offsets of all entries of the pieces that rows name, in their order.
+    /// So much is written before it is listed, in bytes: a part of the journal, so that neither many files
+    /// nor many generations come of it.
+    var usualOutput = 0
+    /// By how much less is dead than is counted, in bytes of frames, before anything is written.
+    var lessDead = 0
+    /// The offsets of all entries of the pieces that rows name, in their order, where they were asked for.
     var offsets: [UInt64] = []
     /// Segments that stay as they are, of which more is known to be gone than is listed.
     var cleared: [Manifest.Segment] = []
@@ -107,7 +112,7 @@ struct CompactionPlanner: Sendable {
     /// The offsets of needed entries, in their order; nil where these are more than may be held.
     private typealias Offsets = [UInt64]?
 
-    func plan() throws(EngineError) -> CompactionPlan {
+    func plan(findingOffsets: Bool) throws(EngineError) -> CompactionPlan {
         var plan = CompactionPlan(clearedBefore: clearedBefore)
         var candidates: [Candidate] = []
         for (place, segment) in state.view.segments.enumerated() where segment.end <= limit {
@@ -137,22 +142,22 @@ struct CompactionPlanner: Sendable {
         let chosen = chosen(
             of: candidates, dead: survey.dead + deadBehind,
             needed: survey.needed + behind - deadBehind, waiting: needs.waitingBytes)
-        plan.pieces = try pieces(of: candidates, chosen, usualOutput: survey.output / 16)
+        plan.usualOutput = max(usualLength, survey.output / 16)
+        plan.pieces = try pieces(of: candidates, chosen, usualOutput: plan.usualOutput)
         if let offsets = needs.offsets {
             plan.offsets = offsets
-        } else {
+        } else if findingOffsets {
             plan.offsets = try neededOffsets(in: plan.pieces)
         }
         plan.outcome.forgotten = needs.horizons
         plan.outcome.participations = needs.participations
-        var deadAfter = survey.dead + deadBehind
+        plan.lessDead =
+            state.fold.deadBytes - survey.dead - deadBehind - needs.forgottenBytes
         for piece in plan.pieces {
-            deadAfter -= piece.deadBytes
             plan.outcome.chosenCount += piece.segments.count
             plan.outcome.chosenLength += piece.lengthInBytes
             plan.outcome.freedBytes += piece.lengthInBytes - piece.output
         }
-        plan.outcome.lessDead = state.fold.deadBytes - deadAfter - needs.forgottenBytes
         if !plan.pieces.isEmpty || needs.waitingBytes > 0 {
             let isChosen = Set(plan.pieces.flatMap(\.segments).map(\.base))
             for candidate in candidates
@@ -447,8 +452,7 @@ struct CompactionPlanner: Sendable {
     /// it that a recovery ended, since tokens from what was lost there would become good. Those that
     /// are damaged are none of the candidates.
     ///
-    /// - Parameter usualOutput: what is written for a piece before the next one begins, in bytes: a part of
-    ///   the journal, so that pieces add few files to those that it needs.
+    /// - Parameter usualOutput: what is written for a piece before the next one begins, in bytes.
     private func pieces(
         of candidates: [Candidate], _ chosen: [Int], usualOutput: Int
     ) throws(EngineError) -> [CompactionPlan.Piece] {
@@ -467,7 +471,7 @@ struct CompactionPlanner: Sendable {
         var pieces: [CompactionPlan.Piece] = []
         for number in candidates.indices where isChosen[number] {
             let isJoined = number > 0 && isChosen[number - 1] && areNeighbours(number, candidates)
-            let isLong = (pieces.last?.output ?? 0) >= max(usualLength, usualOutput)
+            let isLong = (pieces.last?.output ?? 0) >= usualOutput
             var begins = !isJoined
             if isJoined, isLong { begins = try canBegin(at: number, candidates) }
             if begins { pieces.append(CompactionPlan.Piece()) }

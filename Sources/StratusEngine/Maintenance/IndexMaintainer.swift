@@ -572,7 +572,9 @@ extension IndexMaintainer {
             firstNumber: number,
             request.map { $0.purpose == .erasing ? .erasing : .everything } ?? .worthwhile,
             progress: request?.progress)
-        if request?.purpose != .planning { backPressure.begin(needed: needed) }
+        if request?.purpose != .planning {
+            backPressure.begin(needed: newest.fold.countsForgotten ? 0 : needed)
+        }
         state.compacting = RunningJob(on: threads, due, wakeUp, writeBudget) {
             stop, pace throws(EngineError) in
             if request?.purpose == .planning { return try job.plan() }
@@ -594,7 +596,6 @@ extension IndexMaintainer {
             if let failure { throw failure }
             guard let outcome = try result.get() else { throw .closed }
             if request?.purpose != .planning {
-                correctDead(by: outcome.lessDead)
                 state.forgotten = HorizonCommit(
                     horizons: outcome.forgotten, participations: outcome.participations)
             }
@@ -627,25 +628,27 @@ extension IndexMaintainer {
         }
     }
 
-    /// Where this fails, the segments stay as they are.
+    /// Where this fails, the segments stay as they are, and the compaction ends.
     private func list(_ pieces: [JournalCompaction.Piece], _ state: inout State) {
         let outputs = pieces.flatMap(\.outputs)
+        let listed = outputs + pieces.flatMap(\.cleared)
+        let lessDead = pieces.reduce(0) { $0 + $1.lessDead }
+        if listed.isEmpty {
+            _ = committer.freeze { participant, _ in participant.fold.correctDead(by: -lessDead) }
+            return
+        }
         state.nextFile += outputs.count
         do throws(JournalError) {
-            try committer.list(outputs + pieces.flatMap(\.cleared)) { participant, gone in
+            try committer.list(listed) { participant, gone in
                 participant.fold.giveUp(gone)
+                participant.fold.correctDead(by: -lessDead)
             }
-            correctDead(by: pieces.reduce(0) { $0 + $1.lessDead })
         } catch {
             state.listing = EngineError(error)
+            state.compacting?.stop()
             // No generation names them, unless it is open which one is in force.
             guard case .storage = error else { return }
             for segment in outputs { _ = try? storage.delete(segment.fileName) }
         }
-    }
-
-    /// So much less of the journal is dead, in bytes.
-    private func correctDead(by bytes: Int) {
-        _ = committer.freeze { participant, _ in participant.fold.correctDead(by: -bytes) }
     }
 }

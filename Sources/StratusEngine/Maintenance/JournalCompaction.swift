@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// Writes what is needed of segments that hold much else anew, once.
 ///
-/// It does so piece by piece. The segments that a piece stands for can be deleted as soon as it is listed,
-/// so that no second journal comes to lie beside the first.
+/// It does so piece by piece. The segments that a piece stands for can be deleted once it is listed and the
+/// next one begins, so that no second journal comes to lie beside the first.
 package final class JournalCompaction: Sendable {
     /// How much is to be done.
     package enum Effort: Sendable {
@@ -42,9 +42,6 @@ package final class JournalCompaction: Sendable {
         package var participations: [ParticipationHorizonEntry] = []
         /// About what is freed; after a run exactly.
         package var freedBytes = 0
-        /// By how much less is dead than had been counted, in bytes of frames, once these are; after a
-        /// run without what its pieces say.
-        package var lessDead = 0
         /// Of segments that stay because they are damaged.
         package var damage: [JournalDamage] = []
         /// Whether another run would find more, once this one is listed and ``forgotten`` committed.
@@ -65,13 +62,13 @@ package final class JournalCompaction: Sendable {
         package var through: JournalOffset
     }
 
-    /// What is to be listed.
+    /// What is to be listed together.
     package struct Piece: Sendable {
-        /// What stands in the place of neighbouring segments, and whose files are durable.
+        /// What stands in the place of others, and whose files are durable.
         var outputs: [Manifest.Segment] = []
         /// Segments that stay as they are, of which more is known to be gone than is listed.
         var cleared: [Manifest.Segment] = []
-        /// By how much less is dead then, in bytes of frames.
+        /// By how much less is dead then than is counted, in bytes of frames.
         var lessDead = 0
     }
 
@@ -116,31 +113,37 @@ package final class JournalCompaction: Sendable {
 
     /// Finds out what would be done.
     package func plan() throws(EngineError) -> Outcome {
-        try makePlan().outcome
+        try makePlan(forRun: false).outcome
     }
 
-    private func makePlan() throws(EngineError) -> CompactionPlan {
+    private func makePlan(forRun isForRun: Bool) throws(EngineError) -> CompactionPlan {
         guard let planner = planner.withLock({ $0.take() }) else { throw .closed }
-        return try planner.plan()
+        return try planner.plan(findingOffsets: isForRun)
     }
 
-    /// Does it, and gives `deliver` each piece that is written; nil where it was told to stop.
+    /// Does it, and gives `deliver` what is written as it comes; nil where it was told to stop.
     package func run(
         stop: () -> Bool, pace: @escaping (_ bytes: Int) -> Void, deliver: (Piece) -> Void
     ) throws(EngineError) -> Outcome? {
-        let plan = try makePlan()
+        let plan = try makePlan(forRun: true)
         var outcome = plan.outcome
         outcome.freedBytes = 0
-        var number = firstNumber
+        var ready = Piece(lessDead: plan.lessDead)
+        // Whatever comes, what is complete counts.
+        defer { deliver(ready) }
+        var next = Place(number: firstNumber)
         for piece in plan.pieces {
+            if stop() { return nil }
             do throws(JournalError) {
-                // The newest state reads no file whose piece is listed by now.
-                let outputs = try write(
-                    piece, of: plan, in: published.current, &number, stop, pace)
-                outcome.lessDead -= piece.deadBytes
-                outcome.freedBytes += piece.lengthInBytes
-                outcome.freedBytes -= outputs.reduce(0) { $0 + $1.lengthInBytes }
-                deliver(Piece(outputs: outputs, lessDead: piece.deadBytes))
+                // The newest state reads no file in whose place another one is listed by now.
+                let outputs = try write(piece, of: plan, in: published.current, &next, stop, pace)
+                ready.outputs += outputs
+                ready.lessDead += piece.deadBytes
+                outcome.freedBytes += piece.lengthInBytes - outputs.lengthInBytes
+                if ready.outputs.lengthInBytes >= plan.usualOutput {
+                    deliver(ready)
+                    ready = Piece()
+                }
             } catch {
                 switch error {
                 // It stays as it is, until it is repaired.
@@ -150,39 +153,49 @@ package final class JournalCompaction: Sendable {
                 }
             }
         }
-        if !plan.cleared.isEmpty { deliver(Piece(cleared: plan.cleared)) }
+        ready.cleared = plan.cleared
         return outcome
+    }
+
+    /// Where the next piece is written.
+    private struct Place {
+        /// Of its first file.
+        var number: UInt64
+        /// Where the last one ended, and the time of the last commit before.
+        var end = JournalOffset.zero
+        var time: Int64 = 0
     }
 
     private func write(
         _ piece: CompactionPlan.Piece, of plan: CompactionPlan, in state: StoreState,
-        _ number: inout UInt64, _ stop: () -> Bool, _ pace: @escaping (_ bytes: Int) -> Void
+        _ place: inout Place, _ stop: () -> Bool, _ pace: @escaping (_ bytes: Int) -> Void
     ) throws(JournalError) -> [Manifest.Segment] {
+        // It alone keeps the files.
+        defer { withExtendedLifetime(state) {} }
         var copier = SegmentCopier(
             state.view, of: state.identity.storeID, head: state.head,
-            clearedBefore: plan.clearedBefore, firstNumber: number, usualLength: usualLength,
+            clearedBefore: plan.clearedBefore, firstNumber: place.number, usualLength: usualLength,
             randomness: randomness
         ) { [storage] name, length throws(StorageError) in
             PacedDraft(try storage.draft(name, length: length), pace)
         }
-        defer { number = copier.nextNumber }
+        defer { place.number = copier.nextNumber }
+        let isNext = piece.segments.first?.base == place.end
         do throws(JournalError) {
-            try copy(piece.segments, keeping: plan.offsets, in: state.view, &copier, stop)
+            try copy(
+                piece.segments, behind: isNext ? place.time : nil, keeping: plan.offsets,
+                in: state.view, &copier, stop)
         } catch {
-            discard(copier.outputs)
+            for segment in copier.outputs { _ = try? storage.delete(segment.fileName) }
             throw error
         }
+        (place.end, place.time) = (piece.segments.last?.end ?? .zero, copier.lastTime)
         return copier.outputs
     }
 
-    /// Deletes what was written and will not be listed.
-    package func discard(_ outputs: [Manifest.Segment]) {
-        for segment in outputs { _ = try? storage.delete(segment.fileName) }
-    }
-
     private func copy(
-        _ run: [Manifest.Segment], keeping offsets: [UInt64], in view: JournalView,
-        _ copier: inout SegmentCopier, _ stop: () -> Bool
+        _ run: [Manifest.Segment], behind time: Int64?, keeping offsets: [UInt64],
+        in view: JournalView, _ copier: inout SegmentCopier, _ stop: () -> Bool
     ) throws(JournalError) {
         guard let first = run.first, let last = run.last else { return }
         func missing(_ offset: UInt64) -> JournalError {
@@ -190,7 +203,7 @@ package final class JournalCompaction: Sendable {
         }
         var next = offsets.place(of: first.base.rawValue)
         var count = 0
-        try copier.copy(run) { entry throws(JournalError) in
+        try copier.copy(run, behind: time) { entry throws(JournalError) in
             count += 1
             if count % Self.stride == 0, stop() { throw .closed }
             let offset = entry.offset.rawValue
@@ -204,6 +217,10 @@ package final class JournalCompaction: Sendable {
         }
         if next < offsets.count, offsets[next] < last.end.rawValue { throw missing(offsets[next]) }
     }
+}
+
+extension [Manifest.Segment] {
+    fileprivate var lengthInBytes: Int { reduce(0) { $0 + $1.lengthInBytes } }
 }
 
 /// A file that says how much is written to it.

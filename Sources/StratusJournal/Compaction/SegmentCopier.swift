@@ -58,7 +58,7 @@ package struct SegmentCopier {
     private var last: (entry: JournalEntry, isNamed: Bool)?
     private let leavesOut: Bool
     /// That of the last commit that ended, and the chain behind what was read.
-    private var lastTime: Int64 = 0
+    package private(set) var lastTime: Int64 = 0
     private var chain: UInt64 = 0
     /// Where the copy begins, until it was seen that the chain there is this one.
     private var start: Place?
@@ -97,11 +97,13 @@ package struct SegmentCopier {
 
     /// Copies of neighbouring segments what `decide` says, which lie one behind the other and of
     /// which none but the last was ended by a recovery.
+    ///
+    /// - Parameter time: of the last commit before them; nil: it is looked for.
     package mutating func copy(
-        _ inputs: [Manifest.Segment], _ decide: Decide
+        _ inputs: [Manifest.Segment], behind time: Int64? = nil, _ decide: Decide
     ) throws(JournalError) {
         guard let first = inputs.first, let last = inputs.last else { return }
-        lastTime = try time(before: first)
+        if let time { lastTime = time } else { lastTime = try self.time(before: first) }
         chain = first.chainBefore
         try beginFile(at: first.base, nextOrdinal: 0)
         for segment in inputs { try copy(segment, decide) }
