@@ -212,7 +212,7 @@ package final class LocalStorage: Storage {
         }
     }
 
-    /// What a crash may leave of a `put`; nothing refers to it.
+    /// What a crash may leave of a file that is put or written bit by bit; nothing refers to it.
     package static let temporarySuffix = ".new"
 
     fileprivate func discard(_ name: String) throws(StorageError) {
