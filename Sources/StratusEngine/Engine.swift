@@ -28,8 +28,7 @@ package enum EngineDriver: Sendable {
 ///    ``PublishedState``, ``ChangeWaiters``, ``ChunkHolds``, ``StateCache``, ``SubscriptionFilters``,
 ///    ``FileLease``, ``ReleasedFiles``, ``BackPressure``, ``JournalCompaction`` and what it has written,
 ///    `GradualMerge`, `SegmentFiles`, `BlockCache`, `DescriptorCache`, those of `IOThreads` and of
-///    `Limits`. Of these no two at once, but that a
-///    released lease adds to the released files.
+///    `Limits`. Of these no two at once, but that a released lease adds to the released files.
 ///
 /// Chunks of assets have locks of their own, for which none of these is held: ``AssetStore`` opens
 /// its `ChunkStore` under one, which writes under a second and syncs under a third. Threads take

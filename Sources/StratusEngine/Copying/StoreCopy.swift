@@ -100,10 +100,8 @@ package struct StoreCopy {
         var copier = SegmentCopier(
             state.view, of: identity.storeID, head: end, clearedBefore: clearedBefore,
             firstNumber: manifest.generation << 16 | 1, usualLength: 16 << 20,
-            leavesOut: selected != nil, randomness: randomness
-        ) { name, length throws(StorageError) in
-            try sink.draft(name, length: length)
-        }
+            leavesOut: selected != nil, randomness: randomness,
+            begin: sink.draft)
         let place: SegmentCopier.Place
         do throws(JournalError) {
             var count = 0

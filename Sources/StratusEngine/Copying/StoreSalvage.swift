@@ -109,10 +109,8 @@ package struct StoreSalvage {
         let identity = try StoreIdentity(manifest).salvaged(
             to: outcome.end, above: survey.greatestIncarnation, randomness)
         var written = SalvagedJournal(
-            manifest, end: outcome.end, of: identity.storeID, randomness: randomness
-        ) { name, length throws(StorageError) in
-            try sink.draft(name, length: length)
-        }
+            manifest, end: outcome.end, of: identity.storeID, randomness: randomness,
+            begin: sink.draft)
         do throws(JournalError) {
             try copy(survey, deletedZones, before: reader.end, into: &written, &outcome) { offset in
                 progress(total + offset.bytes(since: .zero), total * 2)

@@ -138,7 +138,7 @@ struct CompactionPlanner: Sendable {
         }
         plan.outcome.survey = survey
         let behind = state.head.bytes(since: last.end)
-        let deadBehind = deadBytes(behind: last, survey)
+        let deadBehind = deadBytes(among: behind, survey)
         let chosen = chosen(
             of: candidates, dead: survey.dead + deadBehind,
             needed: survey.needed + behind - deadBehind, waiting: needs.waitingBytes)
@@ -438,14 +438,12 @@ struct CompactionPlanner: Sendable {
         return chosen.sorted()
     }
 
-    /// About how much is dead behind the candidates, which is not looked at: what was counted and does not
-    /// lie in them, but not more than there is.
-    private func deadBytes(
-        behind last: JournalView.Segment, _ survey: JournalCompaction.Survey
-    ) -> Int {
+    /// About how much is dead of the bytes behind the candidates, which are not looked at: what was counted
+    /// and does not lie in them, but not more than there is.
+    private func deadBytes(among behind: Int, _ survey: JournalCompaction.Survey) -> Int {
         var counted = state.fold.deadBytes
         if state.fold.countsForgotten { counted -= state.fold.end.bytes(since: .zero) }
-        return min(state.head.bytes(since: last.end), max(0, counted - survey.dead))
+        return min(behind, max(0, counted - survey.dead))
     }
 
     /// Joins those that lie side by side, with small files beside them; none is joined to one behind

@@ -66,7 +66,7 @@ package final class IndexMaintainer: Sendable {
     /// Of commits that are ahead of a compaction.
     package let backPressure = BackPressure()
     /// What the running compaction has written and is not listed.
-    private let compacted = Mutex<[JournalCompaction.Piece]>([])
+    private let compacted = Handover<JournalCompaction.Piece>()
     /// Whether the journal is compacted when that is due, or only when it is asked for.
     private let compactsByItself = Atomic(true)
     private let due: MaintenanceDue
@@ -122,7 +122,7 @@ package final class IndexMaintainer: Sendable {
                     || state.compacting?.result != nil || state.finished != nil
                     || !state.forgotten.isEmpty || isFull(state)
                     || !state.awaited.isEmpty && state.coming == nil
-                    || compacted.withLock({ !$0.isEmpty })
+                    || !compacted.isEmpty
                 {
                     due.set()
                 }
@@ -400,10 +400,7 @@ package final class IndexMaintainer: Sendable {
         }
         // Asked for before the pieces: of one that has ended these are all.
         let result = state.compacting?.result
-        let pieces = compacted.withLock { pieces in
-            defer { pieces = [] }
-            return pieces
-        }
+        let pieces = compacted.take()
         if !pieces.isEmpty {
             list(pieces, &state)
             if result == nil { return true }
@@ -535,7 +532,7 @@ extension IndexMaintainer {
     private static func neededBytes(
         _ state: StoreState, _ writer: borrowing JournalWriter
     ) -> Int {
-        writer.manifest.lengthInBytes - state.fold.deadBytes
+        state.fold.countsForgotten ? 0 : writer.manifest.lengthInBytes - state.fold.deadBytes
     }
 
     /// Whether enough is counted as dead: a quarter of the journal.
@@ -572,14 +569,12 @@ extension IndexMaintainer {
             firstNumber: number,
             request.map { $0.purpose == .erasing ? .erasing : .everything } ?? .worthwhile,
             progress: request?.progress)
-        if request?.purpose != .planning {
-            backPressure.begin(needed: newest.fold.countsForgotten ? 0 : needed)
-        }
+        if request?.purpose != .planning { backPressure.begin(needed: needed) }
         state.compacting = RunningJob(on: threads, due, wakeUp, writeBudget) {
             stop, pace throws(EngineError) in
             if request?.purpose == .planning { return try job.plan() }
             return try job.run(stop: stop, pace: pace) { [self] piece in
-                compacted.withLock { $0.append(piece) }
+                compacted.add([piece])
                 due.set()
                 wakeUp.signal()
             }
@@ -647,8 +642,7 @@ extension IndexMaintainer {
             state.listing = EngineError(error)
             state.compacting?.stop()
             // No generation names them, unless it is open which one is in force.
-            guard case .storage = error else { return }
-            for segment in outputs { _ = try? storage.delete(segment.fileName) }
+            if case .storage = error { outputs.delete(from: storage) }
         }
     }
 }

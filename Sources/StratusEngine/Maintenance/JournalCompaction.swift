@@ -113,19 +113,19 @@ package final class JournalCompaction: Sendable {
 
     /// Finds out what would be done.
     package func plan() throws(EngineError) -> Outcome {
-        try makePlan(forRun: false).outcome
+        try makePlan(findingOffsets: false).outcome
     }
 
-    private func makePlan(forRun isForRun: Bool) throws(EngineError) -> CompactionPlan {
+    private func makePlan(findingOffsets: Bool) throws(EngineError) -> CompactionPlan {
         guard let planner = planner.withLock({ $0.take() }) else { throw .closed }
-        return try planner.plan(findingOffsets: isForRun)
+        return try planner.plan(findingOffsets: findingOffsets)
     }
 
     /// Does it, and gives `deliver` what is written as it comes; nil where it was told to stop.
     package func run(
         stop: () -> Bool, pace: @escaping (_ bytes: Int) -> Void, deliver: (Piece) -> Void
     ) throws(EngineError) -> Outcome? {
-        let plan = try makePlan(forRun: true)
+        let plan = try makePlan(findingOffsets: true)
         var outcome = plan.outcome
         outcome.freedBytes = 0
         var ready = Piece(lessDead: plan.lessDead)
@@ -186,7 +186,7 @@ package final class JournalCompaction: Sendable {
                 piece.segments, behind: isNext ? place.time : nil, keeping: plan.offsets,
                 in: state.view, &copier, stop)
         } catch {
-            for segment in copier.outputs { _ = try? storage.delete(segment.fileName) }
+            copier.outputs.delete(from: storage)
             throw error
         }
         (place.end, place.time) = (piece.segments.last?.end ?? .zero, copier.lastTime)
@@ -217,10 +217,6 @@ package final class JournalCompaction: Sendable {
         }
         if next < offsets.count, offsets[next] < last.end.rawValue { throw missing(offsets[next]) }
     }
-}
-
-extension [Manifest.Segment] {
-    fileprivate var lengthInBytes: Int { reduce(0) { $0 + $1.lengthInBytes } }
 }
 
 /// A file that says how much is written to it.

@@ -40,23 +40,5 @@ package final class FileLease: Sendable {
     }
 }
 
-/// Files of index and journal that no state of this process reads any more.
-package final class ReleasedFiles: Sendable {
-    private let names = Mutex<[String]>([])
-
-    package init() {}
-
-    package func add(_ files: [String]) {
-        if !files.isEmpty { names.withLock { $0 += files } }
-    }
-
-    package var isEmpty: Bool { names.withLock { $0.isEmpty } }
-
-    /// All of them, for deletion.
-    package func take() -> [String] {
-        names.withLock { names in
-            defer { names = [] }
-            return names
-        }
-    }
-}
+/// Files of index and journal that no state of this process reads any more, for deletion.
+package typealias ReleasedFiles = Handover<String>

@@ -123,7 +123,7 @@ package final class LocalStorage: Storage {
     }
 
     package func put(_ name: String, _ bytes: [UInt8]) throws(StorageError) {
-        let draft = try LocalDraft(name, in: self)
+        let draft = try self.draft(name, length: bytes.count)
         try draft.write(bytes.span, at: 0)
         try draft.finish()
     }
@@ -267,18 +267,17 @@ private final class LocalPin: StoragePin {
 /// A file that has another name until it is whole.
 private final class LocalDraft: FileDraft {
     private let name: String
+    private let temporaryName: String
     private let storage: LocalStorage
     private let file: OpenFile
     private var hasName = false
 
-    private var temporaryName: String { name + LocalStorage.temporarySuffix }
-
     init(_ name: String, in storage: LocalStorage) throws(StorageError) {
-        let temporary = name + LocalStorage.temporarySuffix
-        try storage.discard(temporary)
-        file = try OpenFile(temporary, in: storage.directory, .creatingExclusively)
         self.name = name
         self.storage = storage
+        temporaryName = name + LocalStorage.temporarySuffix
+        try storage.discard(temporaryName)
+        file = try OpenFile(temporaryName, in: storage.directory, .creatingExclusively)
     }
 
     deinit { if !hasName { try? storage.discard(temporaryName) } }

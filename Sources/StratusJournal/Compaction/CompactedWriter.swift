@@ -20,14 +20,20 @@ struct CompactedWriter {
     /// So much is written at once, in bytes.
     private static let writeLength = 256 << 10
 
-    /// That of a file which is ended as soon as it has `length` bytes, about: the rest of a group and the
-    /// directory come on top.
-    static func length(usually length: Int) -> Int { length + length / 8 }
-
-    /// The header is written last, since it says where the segment ends.
-    init(salt: UInt64, to draft: any FileDraft) {
+    /// Begins the file of that number. The header is written last, since it says where the segment ends.
+    ///
+    /// - Parameter usualLength: at which length the file is ended, in bytes.
+    init(
+        number: UInt64, salt: UInt64, usualLength: Int, begin: SegmentCopier.Begin
+    ) throws(JournalError) {
         self.salt = salt
-        self.draft = draft
+        do throws(StorageError) {
+            // The rest of a group and the directory come on top.
+            draft = try begin(
+                CompactedHeader.fileName(number: number), usualLength + usualLength / 8)
+        } catch {
+            throw .storage(error)
+        }
         rest.zeros(CompactedHeader.length)
     }
 
@@ -38,7 +44,7 @@ struct CompactedWriter {
     private var place: Int { written + rest.count }
 
     /// Adds an entry, which lies behind all others; whether a row of the index names it.
-    mutating func append(_ entry: JournalEntry, isNamed: Bool) throws(StorageError) {
+    mutating func append(_ entry: JournalEntry, isNamed: Bool) throws(JournalError) {
         let length = entry.header.payloadLength + 32
         if raw.count > 0, raw.count + length > CompactedBlock.usualLength {
             try endBlock()
@@ -54,7 +60,7 @@ struct CompactedWriter {
         frameBytes += entry.header.frameLength
     }
 
-    private mutating func endBlock() throws(StorageError) {
+    private mutating func endBlock() throws(JournalError) {
         let begin = place
         CompactedBlock.write(
             raw, firstOffset: firstOffset, salt: salt, behind: written, to: &rest)
@@ -64,14 +70,20 @@ struct CompactedWriter {
         if rest.count >= Self.writeLength { try writeRest() }
     }
 
-    private mutating func writeRest() throws(StorageError) {
-        try draft.write(rest.bytes.span, at: written)
+    private mutating func writeRest() throws(JournalError) {
+        do throws(StorageError) {
+            try draft.write(rest.bytes.span, at: written)
+        } catch {
+            throw .storage(error)
+        }
         written += rest.count
         rest.removeAll()
     }
 
-    /// Writes what is left, and this header. Returns the length of the file, in bytes.
-    consuming func finish(_ header: CompactedHeader) throws(StorageError) -> Int {
+    /// Writes what is left, and this header. Returns what is to be listed.
+    consuming func finish(
+        _ header: CompactedHeader, isEnded: Bool
+    ) throws(JournalError) -> Manifest.Segment {
         if raw.count > 0 { try endBlock() }
         let directoryPlace = place
         for start in stride(from: 0, to: rows.count, by: CompactedFile.rowsInPiece) {
@@ -94,9 +106,13 @@ struct CompactedWriter {
         rest.uint64(UInt64(frameBytes))
         seal(from: begin)
         try writeRest()
-        try draft.write(header.encoded().span, at: 0)
-        try draft.finish()
-        return written
+        do throws(StorageError) {
+            try draft.write(header.encoded().span, at: 0)
+            try draft.finish()
+        } catch {
+            throw .storage(error)
+        }
+        return header.listed(lengthInBytes: written, isEnded: isEnded)
     }
 
     private mutating func seal(from begin: Int) {

@@ -171,7 +171,7 @@ package struct SegmentCopier {
     }
 
     private mutating func keep(_ entry: JournalEntry, isNamed: Bool) throws(JournalError) {
-        guard leavesOut else { return try write(entry, isNamed: isNamed) }
+        guard leavesOut else { try output?.writer.append(entry, isNamed: isNamed); return }
         try writeLast()
         last = (entry, isNamed)
         if entry.header.isLast { try writeLast() }
@@ -181,17 +181,8 @@ package struct SegmentCopier {
     /// of that.
     private mutating func writeLast(endingAt time: Int64? = nil) throws(JournalError) {
         guard let (entry, isNamed) = last.take() else { return }
-        try write(time.map { entry.ending(at: $0) } ?? entry, isNamed: isNamed)
-    }
-
-    private mutating func write(
-        _ entry: JournalEntry, isNamed: Bool
-    ) throws(JournalError) {
-        do throws(StorageError) {
-            try output?.writer.append(entry, isNamed: isNamed)
-        } catch {
-            throw .storage(error)
-        }
+        let ended = time.map { entry.ending(at: $0) } ?? entry
+        try output?.writer.append(ended, isNamed: isNamed)
     }
 
     /// A commit begins, or one that began before goes on, at `entry`.
@@ -332,16 +323,11 @@ package struct SegmentCopier {
             clearedBefore: clearedBefore, chainAtStart: chain, chainAtEnd: chain, leastTime: 0,
             greatestTime: 0, lastTime: lastTime, openOrdinal: 0)
         nextNumber += 1
-        do throws(StorageError) {
-            let draft = try begin(
-                CompactedHeader.fileName(number: header.number),
-                CompactedWriter.length(usually: usualLength))
-            output = Output(
-                header: header, writer: CompactedWriter(salt: header.salt, to: draft),
-                nextOrdinal: nextOrdinal)
-        } catch {
-            throw .storage(error)
-        }
+        output = Output(
+            header: header,
+            writer: try CompactedWriter(
+                number: header.number, salt: header.salt, usualLength: usualLength, begin: begin),
+            nextOrdinal: nextOrdinal)
     }
 
     private mutating func endAndBegin(at offset: JournalOffset) throws(JournalError) {
@@ -359,12 +345,7 @@ package struct SegmentCopier {
         output.header.greatestTime = output.totals.greatestTime
         output.header.lastTime = lastTime
         output.header.openOrdinal = output.nextOrdinal
-        do throws(StorageError) {
-            let length = try output.writer.finish(output.header)
-            outputs.append(output.header.listed(lengthInBytes: length, isEnded: isEnded))
-        } catch {
-            throw .storage(error)
-        }
+        outputs.append(try output.writer.finish(output.header, isEnded: isEnded))
     }
 }
 

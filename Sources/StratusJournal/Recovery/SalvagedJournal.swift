@@ -61,11 +61,7 @@ package struct SalvagedJournal {
             try finish(at: entry.offset, isEnded: false)
         }
         if writer == nil { try beginFile(at: max(written, inputs.first?.base ?? .zero)) }
-        do throws(StorageError) {
-            try writer?.append(entry, isNamed: false)
-        } catch {
-            throw .storage(error)
-        }
+        try writer?.append(entry, isNamed: false)
         if let time = entry.commitTime { totals.countCommit(at: time) }
     }
 
@@ -83,14 +79,8 @@ package struct SalvagedJournal {
     private mutating func beginFile(at offset: JournalOffset) throws(JournalError) {
         base = offset
         salt = randomness.next()
-        do throws(StorageError) {
-            let draft = try begin(
-                CompactedHeader.fileName(number: nextNumber),
-                CompactedWriter.length(usually: Self.usualLength))
-            writer = CompactedWriter(salt: salt, to: draft)
-        } catch {
-            throw .storage(error)
-        }
+        writer = try CompactedWriter(
+            number: nextNumber, salt: salt, usualLength: Self.usualLength, begin: begin)
     }
 
     private func limit(of segment: Manifest.Segment) -> JournalOffset {
@@ -105,12 +95,7 @@ package struct SalvagedJournal {
             leastTime: totals.leastTime, greatestTime: totals.greatestTime,
             lastTime: totals.lastTime, openOrdinal: 0)
         nextNumber += 1
-        do throws(StorageError) {
-            let length = try writer.finish(header)
-            outputs.append(header.listed(lengthInBytes: length, isEnded: isEnded))
-        } catch {
-            throw .storage(error)
-        }
+        outputs.append(try writer.finish(header, isEnded: isEnded))
         totals = SegmentTotals(after: totals)
     }
 }

@@ -204,7 +204,7 @@ package struct JournalWriter {
         // A reader by an older generation may be reading there. Then, and where the system refuses,
         // they cost room until the next opening, and nothing else.
         guard !obsoleteFiles.hasPinned else { return }
-        for segment in dropped { _ = try? storage.delete(segment.fileName) }
+        dropped.delete(from: storage)
         guard let last = manifest.segments.last else { return }
         try? view.files.file(of: last, .blocking)
             .release(savepoint.head.bytes(since: last.base)..<last.lengthInBytes)
@@ -585,6 +585,16 @@ extension SegmentHeader {
     }
 }
 
+extension Sequence<Manifest.Segment> {
+    /// Of their files together.
+    package var lengthInBytes: Int { reduce(0) { $0 + $1.lengthInBytes } }
+
+    /// Deletes their files as far as the system lets it: nothing refers to them.
+    package func delete(from storage: any Storage) {
+        for segment in self { _ = try? storage.delete(segment.fileName) }
+    }
+}
+
 extension Manifest {
     /// Watches over this generation and its active segment.
     fileprivate func fence(in storage: any Storage) throws(StorageError) -> any StorageFence {
@@ -594,7 +604,7 @@ extension Manifest {
     }
 
     /// Of all segments together.
-    package var lengthInBytes: Int { segments.reduce(0) { $0 + $1.lengthInBytes } }
+    package var lengthInBytes: Int { segments.lengthInBytes }
 
     /// The numbers of the segments that lie between two offsets.
     fileprivate func segments(from base: JournalOffset, to end: JournalOffset) -> Range<Int> {
