@@ -53,12 +53,12 @@ import Testing
         while !storage.isWaiting {
             try await change(container, round)
             round += 1
-            try #require(round < 1_000)
+            try #require(round < 200)
         }
         while try delay(of: container) < BackPressure.longest {
             try await change(container, round)
             round += 1
-            try #require(round < 1_000)
+            try #require(round < 200)
         }
         // They are durable all the same.
         try await change(container, round)
@@ -138,7 +138,7 @@ import Testing
         while try storage.list().filter({ $0.hasPrefix("compacted-") }) == made {
             try await change(container, round)
             round += 1
-            try #require(round < 1_000)
+            try #require(round < 200)
         }
         try await container.close()
         let reader = try Container(reading: storage)

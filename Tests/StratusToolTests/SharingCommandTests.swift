@@ -78,13 +78,13 @@ import Testing
         let start =
             #"{"type":"share","owner":"\#(alice)","ownerName":"alice","zone":"notes","#
             + #""recordName":"Share-1","root":"n1","zoneWide":false,"title":"Notes","#
-            + #""publicPermission":"none","shortGUID":""#
+            + #""publicPermission":"NONE","shortGUID":""#
         #expect(json.hasPrefix(start), "\(json)")
         #expect(
             json.contains(
-                #""userRecordName":"\#(bob)","role":"privateUser","permission":"readOnly","#
-                    + #""acceptanceStatus":"accepted"}"#))
-        #expect(json.contains(#""acceptanceStatus":"pending"}"#))
+                #""lookupInfo":{"userRecordName":"\#(bob)"}},"role":"USER","type":"USER","#
+                    + #""permission":"READ_ONLY","acceptanceStatus":"ACCEPTED"}"#), "\(json)")
+        #expect(json.contains(#""acceptanceStatus":"INVITED"}"#))
         let none = try await place.run("shares @/store --user nobody")
         #expect(none.code == .notFound && none.messages.contains("no user nobody"))
     }
@@ -115,8 +115,9 @@ import Testing
         let json = try await results("users @/store", json: true)
         #expect(
             json.contains(
-                #""givenName":"Bob","familyName":"Baker","emailAddresses":["bob@example.com"],"#
-                    + #""phoneNumbers":["+15550100"],"discoverable":true,"#
+                #""nameComponents":{"givenName":"Bob","familyName":"Baker"},"firstName":"Bob","#
+                    + #""lastName":"Baker","lookupInfos":[{"emailAddress":"bob@example.com"},"#
+                    + #"{"phoneNumber":"+15550100"}],"isDiscoverable":true,"#
                     + #""accountStatus":"available"}"#), "\(json)")
     }
 
@@ -319,6 +320,8 @@ import Testing
         let lines = [
             "users @/store", "zones @/store", "types @/store", "shares @/store",
             "shares @/store --user alice", "tree @/store", "tree @/store --as bob",
+            "why @/store bob read n1 --zone notes --as alice",
+            "who-can @/store read i1 --zone notes --as alice", "what-can @/store bob",
         ]
         _ = try await results("mark @/store before")
         var before: [String] = []

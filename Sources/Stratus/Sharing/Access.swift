@@ -50,11 +50,9 @@ extension Container {
         of user: String?, to action: AccessAction, on id: Record.ID, in database: AccessDatabase
     ) async throws(StoreError) -> AccessDecision {
         try await answer { () async throws(EngineError) -> AccessDecision in
-            let principal = principal(user)
-            let owner: UserID? =
-                if case .private(let owner) = database { userID(owner) } else { nil }
+            let question = AccessQuestion(of: user, action, id, in: database, self)
             return try await read { reading throws(EngineError) in
-                try AccessCheck(principal, action, id, owner: owner, reading).decision()
+                try reading.decision(question)
             }
         }
     }
@@ -68,17 +66,7 @@ extension Container {
         try await answer { () async throws(EngineError) -> [UserAccess] in
             let ownerID = userID(owner)
             return try await read { reading throws(EngineError) in
-                var found: [UserAccess] = []
-                for user in try reading.possibleReaders(of: id, ownedBy: ownerID) {
-                    let decision = try AccessCheck(
-                        .user(user), action, id, owner: ownerID, reading
-                    ).decision()
-                    if decision.isAllowed {
-                        let id = Record.ID(recordName: user.recordName)
-                        found.append(UserAccess(userRecordID: id, decision: decision))
-                    }
-                }
-                return found
+                try reading.users(allowedTo: action, on: id, ownedBy: ownerID)
             }
         }
     }
@@ -96,12 +84,58 @@ extension Container {
     }
 }
 
+// What was shared and granted at one moment; accounts count as they are now.
 extension Snapshot {
+    /// Whether a user might do something with a record then: as of ``Container/access(of:to:on:in:)``.
+    public func access(
+        of user: String?, to action: AccessAction, on id: Record.ID, in database: AccessDatabase
+    ) throws(StoreError) -> AccessDecision {
+        try answering { () throws(EngineError) -> AccessDecision in
+            try reading().decision(AccessQuestion(of: user, action, id, in: database, container))
+        }
+    }
+
+    /// Those who might do something with a record of a private database then: as of
+    /// ``Container/users(allowedTo:on:ownedBy:)``.
+    public func users(
+        allowedTo action: AccessAction, on id: Record.ID, ownedBy owner: String
+    ) throws(StoreError) -> [UserAccess] {
+        try answering { () throws(EngineError) -> [UserAccess] in
+            try reading().users(allowedTo: action, on: id, ownedBy: container.userID(owner))
+        }
+    }
+
     /// The shares of a user's private database that lived then: as of ``Container/shares(ownedBy:)``.
     package func shares(ownedBy user: String) throws(StoreError) -> [Share] {
         try answering { () throws(EngineError) -> [Share] in
             try reading().shares(ownedBy: container.userID(user))
         }
+    }
+}
+
+/// What a user may want to do, and where.
+private struct AccessQuestion: Sendable {
+    let principal: Principal
+    let action: AccessAction
+    let id: Record.ID
+    /// Of a private database.
+    let owner: UserID?
+
+    init(
+        of user: String?, _ action: AccessAction, _ id: Record.ID, in database: AccessDatabase,
+        _ container: Container
+    ) {
+        principal = container.principal(user)
+        self.action = action
+        self.id = id
+        owner = if case .private(let owner) = database { container.userID(owner) } else { nil }
+    }
+
+    init(of user: UserID, _ action: AccessAction, _ id: Record.ID, ownedBy owner: UserID) {
+        principal = .user(user)
+        self.action = action
+        self.id = id
+        self.owner = owner
     }
 }
 
@@ -113,14 +147,11 @@ private struct AccessCheck {
     private let owner: UserID?
     private let reading: StoreReading
 
-    init(
-        _ principal: Principal, _ action: AccessAction, _ id: Record.ID, owner: UserID?,
-        _ reading: StoreReading
-    ) {
-        self.principal = principal
-        self.action = action
-        self.id = id
-        self.owner = owner
+    init(_ question: AccessQuestion, _ reading: StoreReading) {
+        principal = question.principal
+        action = question.action
+        id = question.id
+        owner = question.owner
         self.reading = reading
     }
 
@@ -230,7 +261,27 @@ private struct AccessCheck {
 }
 
 extension StoreReading {
-    fileprivate func possibleReaders(
+    fileprivate func decision(
+        _ question: AccessQuestion
+    ) throws(EngineError) -> AccessDecision {
+        try AccessCheck(question, self).decision()
+    }
+
+    fileprivate func users(
+        allowedTo action: AccessAction, on id: Record.ID, ownedBy owner: UserID
+    ) throws(EngineError) -> [UserAccess] {
+        var found: [UserAccess] = []
+        for user in try possibleReaders(of: id, ownedBy: owner) {
+            let decision = try decision(AccessQuestion(of: user, action, id, ownedBy: owner))
+            if decision.isAllowed {
+                let id = Record.ID(recordName: user.recordName)
+                found.append(UserAccess(userRecordID: id, decision: decision))
+            }
+        }
+        return found
+    }
+
+    private func possibleReaders(
         of id: Record.ID, ownedBy owner: UserID
     ) throws(EngineError) -> [UserID] {
         let view = DatabaseView(self, .private(owner: owner), .host(owner))

@@ -33,6 +33,15 @@ extension Container {
     }
 }
 
+extension Snapshot {
+    /// What a user might do then: as of ``Container/grants(of:)``. Accounts count as they are now.
+    public func grants(of user: String) throws(StoreError) -> [UserGrant] {
+        try answering { () throws(EngineError) -> [UserGrant] in
+            try reading().grants(of: container.namedUser(user))
+        }
+    }
+}
+
 extension AccessAction {
     /// As the decider calls it.
     var asked: Permission.Action {

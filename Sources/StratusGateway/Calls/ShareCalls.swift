@@ -98,7 +98,7 @@ extension Session {
             "participantStatus", .string(AcceptanceWord(metadata.participantStatus).rawValue))
         object.append(
             "participantPermission",
-            .string(PermissionWord(metadata.participantPermission).rawValue))
+            .string(metadata.participantPermission.word))
         object.append("ownerIdentity", .object(metadata.ownerIdentity.json))
         object.append("potentialMatchList", [])
     }

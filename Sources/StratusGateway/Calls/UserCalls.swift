@@ -237,14 +237,6 @@ extension JSONObject {
     fileprivate mutating func append(_ other: JSONObject) {
         for member in other.members { append(member.name, member.value) }
     }
-
-    /// A user's name in both forms that Web Services has.
-    fileprivate mutating func append(_ name: PersonName?) {
-        guard let name, let json = name.json else { return }
-        append("nameComponents", .object(json))
-        append("firstName", name.givenName.map(JSONValue.string))
-        append("lastName", name.familyName.map(JSONValue.string))
-    }
 }
 
 extension UserInfo {
@@ -252,11 +244,7 @@ extension UserInfo {
     fileprivate var json: JSONObject {
         var object: JSONObject = ["userRecordName": .string(userRecordID.recordName)]
         object.append("userName", userName.map(JSONValue.string))
-        guard let profile else { return object }
-        object.append(profile.name)
-        object.append("lookupInfos", .array(profile.addresses.map { .object($0.json) }))
-        object.append("isDiscoverable", .boolean(profile.isDiscoverable))
-        object.append("accountStatus", .string("\(profile.accountStatus)"))
+        if let profile { object.append(profile) }
         return object
     }
 }

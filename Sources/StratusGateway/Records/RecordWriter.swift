@@ -97,23 +97,12 @@ package struct RecordWriter {
 extension RecordWriter {
     /// What a share has beside the fields of its record.
     private func append(_ share: Share, to object: inout JSONObject) {
+        object.append("publicPermission", .string(share.publicPermission.word))
+        object.append("participants", .array(share.participants.map { .object($0.json) }))
+        object.append("owner", share.owner.map { .object($0.json) })
         object.append(
-            "publicPermission", .string(PermissionWord(share.publicPermission).rawValue))
-        object.append("participants", .array(share.participants.map { .object(json($0)) }))
-        object.append("owner", share.owner.map { .object(json($0)) })
-        object.append(
-            "currentUserParticipant", share.currentUserParticipant.map { .object(json($0)) })
+            "currentUserParticipant", share.currentUserParticipant.map { .object($0.json) })
         object.append("shortGUID", share.shortGUID.map(JSONValue.string))
-    }
-
-    private func json(_ participant: Share.Participant) -> JSONObject {
-        let role = JSONValue.string(RoleWord(participant.role).rawValue)
-        return [
-            "participantId": .string(participant.participantID),
-            "userIdentity": .object(participant.userIdentity.json), "role": role, "type": role,
-            "permission": .string(PermissionWord(participant.permission).rawValue),
-            "acceptanceStatus": .string(AcceptanceWord(participant.acceptanceStatus).rawValue),
-        ]
     }
 }
 

@@ -98,7 +98,7 @@ extension RestoredAccess: JSONBody {
         return [
             "user": .string(user), "zone": .string(share.zoneID.zoneName),
             "share": .string(share.recordName),
-            "publicPermission": .string(PermissionWord(publicPermission).rawValue),
+            "publicPermission": .string(publicPermission.word),
             "participants": .strings(participants),
         ]
     }

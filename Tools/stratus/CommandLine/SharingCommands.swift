@@ -55,13 +55,14 @@ extension Command {
             the public database, another one of its type; the rule that decides it, and the share \
             that gives the user the right. The user - is an anonymous caller. The record is in the \
             zone --zone (default: the default zone) of the private database of the user that --as \
-            names, or of the public database with --database public.
+            names, or of the public database with --database public. With --at it shows what held \
+            then, to users whose accounts can be used now.
             """,
         arguments: [
             .store, Argument("USER", "the user meant, or -"), .action,
             .record,
         ],
-        options: [.zone("the zone the record is in")],
+        options: [.zone("the zone the record is in"), .at],
         examples: [
             Example(
                 "stratus why ./store bob write note-1 --zone notes --as alice",
@@ -69,17 +70,20 @@ extension Command {
             Example(
                 "stratus why ./store - read boat-1 --database public",
                 "Shows whether anyone may read a record of the public database."),
+            Example(
+                "stratus why ./store bob read note-1 --zone notes --as alice --at mark:before-import",
+                "Shows whether Bob could read it at a mark."),
         ])
 
     static let whoCan = Command(
         "who-can", "list the users who may do something to a record",
         details: """
             Lists the users who may do that to RECORD, each with the rule that allows it; - is an \
-            anonymous caller. Users whom the store does not know are not listed. Actions and records \
-            are named as for 'stratus why'.
+            anonymous caller. Users whom the store does not know are not listed. Actions, records and \
+            moments are named as for 'stratus why'.
             """,
         arguments: [.store, .action, .record],
-        options: [.zone("the zone the record is in")],
+        options: [.zone("the zone the record is in"), .at],
         examples: [
             Example(
                 "stratus who-can ./store write note-1 --zone notes --as alice",
@@ -95,9 +99,10 @@ extension Command {
             Lists the private database of USER, the public database with the roles by which its \
             types grant something, and each share that the user was invited to or joined: the zone \
             as OWNER/ZONE, the root or * for the whole zone, what the user may do in it, and as \
-            what. What each role may do is part of the schema: 'stratus schema show'.
+            what. What each role may do is part of the schema: 'stratus schema show'. With --at it \
+            lists what held then, to a user whose account can be used now.
             """,
-        arguments: [.store, Argument("USER", "the user meant")],
+        arguments: [.store, Argument("USER", "the user meant")], options: [.at],
         examples: [
             Example("stratus what-can ./store bob", "Lists what Bob may do."),
             Example(

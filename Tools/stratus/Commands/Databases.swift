@@ -132,7 +132,7 @@ extension Show {
         object.append("bytes", .integer(usage.bytes))
         let profile = try snapshot.userProfile(for: recordName)
         let roles = try snapshot.roles(of: recordName).sorted()
-        profile?.append(to: &object)
+        if let profile { object.append(profile) }
         if !roles.isEmpty { object.append("roles", .strings(roles)) }
         let name = listed.userName.map { " (\(Output.escaped($0)))" } ?? ""
         var columns = [

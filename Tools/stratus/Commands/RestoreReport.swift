@@ -10,26 +10,19 @@ extension [RestoredAccess] {
     func write(to output: Output, ended: Bool = false) throws {
         let (type, sign) = ended ? ("endedAccess", "ended: ") : ("access", "")
         for item in self {
-            var object = JSONObject()
-            object.append("user", .string(item.user))
             guard let share = item.share else {
-                object.append("roles", .strings(item.roles))
                 try output.result(
-                    type, object,
+                    type, item.json,
                     text:
                         sign
                         + "roles  \(Output.escaped(item.user))  \(item.roles.joined(separator: ", "))"
                 )
                 continue
             }
-            object.append("zone", .string(share.zoneID.zoneName))
-            object.append("share", .string(share.recordName))
-            object.append("publicPermission", .string("\(item.publicPermission)"))
-            object.append("participants", .strings(item.participants))
             let others =
                 (item.publicPermission == .none ? [] : ["anyone with the link"]) + item.participants
             try output.result(
-                type, object,
+                type, item.json,
                 text: sign + "share  \(Output.escaped(share.zoneID.zoneName))  "
                     + "\(Output.escaped(share.recordName))  \(Output.escaped(item.user))  "
                     + Output.escaped(others.joined(separator: ", ")))

@@ -40,19 +40,16 @@ enum Rights {
             database = isPublic ? .public : .private(owner: owner)
         }
 
-        func decision(
-            for user: String?, in container: Container
-        ) async throws -> AccessDecision {
-            try await container.access(of: user, to: action, on: id, in: database)
+        func decision(for user: String?, in snapshot: Snapshot) throws -> AccessDecision {
+            try snapshot.access(of: user, to: action, on: id, in: database)
         }
 
         /// Those who may.
-        func allowed(in container: Container) async throws -> [Allowed] {
-            let users = try container.allUsers()
+        func allowed(in snapshot: Snapshot) throws -> [Allowed] {
+            let users = try snapshot.allUsers()
             var found: [Allowed] = []
             if let owner {
-                let accesses = try await container.users(
-                    allowedTo: action, on: id, ownedBy: owner)
+                let accesses = try snapshot.users(allowedTo: action, on: id, ownedBy: owner)
                 for access in accesses {
                     let name = access.userRecordID.recordName
                     let user = users.first { $0.recordName == name }
@@ -66,7 +63,7 @@ enum Rights {
             var callers: [StoreUser?] = users
             callers.insert(nil, at: 0)
             for user in callers {
-                let decision = try await self.decision(for: user?.recordName, in: container)
+                let decision = try self.decision(for: user?.recordName, in: snapshot)
                 if decision.isAllowed { found.append(Allowed(user: user, decision: decision)) }
             }
             return found
@@ -86,7 +83,8 @@ enum Rights {
         let question = try Question(invocation, container)
         let name = invocation.argument("USER")
         let user = name == "-" ? nil : name
-        let decision = try await question.decision(for: user, in: container)
+        let decision = try question.decision(
+            for: user, in: await invocation.snapshot(of: container))
         var object = JSONObject()
         object.append("user", user.map { .string(container.userRecordName(for: $0)) })
         question.append(to: &object)
@@ -105,8 +103,9 @@ enum Rights {
     static func whoCan(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let container = try await invocation.openStore()
         let question = try Question(invocation, container)
+        let snapshot = try await invocation.snapshot(of: container)
         try output.header(schema: "stratus.who-can/1", columns: "user  rule")
-        for allowed in try await question.allowed(in: container) {
+        for allowed in try question.allowed(in: snapshot) {
             let (user, decision) = (allowed.user, allowed.decision)
             var object = JSONObject()
             object.append("user", (user?.recordName).map(JSONValue.string))
@@ -123,11 +122,12 @@ enum Rights {
     static func whatCan(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let container = try await invocation.openStore()
         let user = try container.demandUser(invocation.argument("USER"))
+        let snapshot = try await invocation.snapshot(of: container)
         try output.header(schema: "stratus.what-can/1", columns: "database  zone  root  rights  as")
         let roles =
             ["_world", "_icloud", "_creator"]
-            + (try await container.roles(of: user.recordName).sorted())
-        for grant in try await container.grants(of: user.recordName) {
+            + (try snapshot.roles(of: user.recordName).sorted())
+        for grant in try snapshot.grants(of: user.recordName) {
             switch (grant.database, grant.share, grant.participant) {
             case (.private(let owner), let share?, let participant?):
                 let zone = "\(owner)/\(share.recordID.zoneID.zoneName)"

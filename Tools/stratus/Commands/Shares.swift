@@ -118,24 +118,9 @@ extension Share {
         object.append("root", (rootRecordID?.recordName).map(JSONValue.string))
         object.append("zoneWide", .boolean(isZoneWide))
         object.append("title", title.map(JSONValue.string))
-        object.append("publicPermission", .string("\(publicPermission)"))
+        object.append("publicPermission", .string(publicPermission.word))
         object.append("shortGUID", shortGUID.map(JSONValue.string))
         object.append("participants", .array(others.map { .object($0.json) }))
-        return object
-    }
-}
-
-extension Share.Participant {
-    fileprivate var json: JSONObject {
-        var object: JSONObject = ["participantID": .string(participantID)]
-        let user = userIdentity.userRecordID ?? userIdentity.lookupInfo?.userRecordID
-        object.append("userRecordName", (user?.recordName).map(JSONValue.string))
-        object.append(
-            "emailAddress", (userIdentity.lookupInfo?.emailAddress).map(JSONValue.string))
-        object.append("phoneNumber", (userIdentity.lookupInfo?.phoneNumber).map(JSONValue.string))
-        object.append("role", .string("\(role)"))
-        object.append("permission", .string("\(permission)"))
-        object.append("acceptanceStatus", .string("\(acceptanceStatus)"))
         return object
     }
 }
@@ -151,14 +136,5 @@ extension UserProfile {
         if isDiscoverable { columns.append("discoverable") }
         if accountStatus != .available { columns.append("account \(accountStatus)") }
         return columns
-    }
-
-    func append(to object: inout JSONObject) {
-        object.append("givenName", (name?.givenName).map(JSONValue.string))
-        object.append("familyName", (name?.familyName).map(JSONValue.string))
-        object.append("emailAddresses", .strings(emailAddresses))
-        object.append("phoneNumbers", .strings(phoneNumbers))
-        object.append("discoverable", .boolean(isDiscoverable))
-        object.append("accountStatus", .string("\(accountStatus)"))
     }
 }
