@@ -154,7 +154,7 @@ extension IndexKey {
         IndexKey(partition: partition, keyspace: 0)
     }
 
-    var isHorizon: Bool { count == 5 && keyspace == 0 }
+    package var isHorizon: Bool { count == 5 && keyspace == 0 }
 
     /// Whether it says something of a partition as a whole.
     var isOfPartition: Bool { isPartition || isHorizon }

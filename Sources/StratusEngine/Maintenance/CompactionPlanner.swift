@@ -95,16 +95,20 @@ struct CompactionPlanner: Sendable {
         /// Whether rows name as many entries as when it was written, so that nothing of it is dead.
         var isWhollyNamed = false
 
-        /// What its needed entries will take, about: blocks take five eighths of frames, where that
-        /// is not known better.
+        /// What its needed entries will take, about.
         var output: Int {
             let length = segment.lengthInBytes
-            guard segment.listed.isCompacted else { return min(length, neededBytes * 5 / 8) }
+            guard segment.listed.isCompacted else {
+                return min(length, CompactionPlanner.output(of: neededBytes))
+            }
             return frameBytes == 0 ? length : length * min(neededBytes, frameBytes) / frameBytes
         }
         var benefit: Int { segment.lengthInBytes - output }
         var deadBytes: Int { max(0, frameBytes - neededBytes) }
     }
+
+    /// What blocks take for frames of so many bytes, where that is not known better, about.
+    static func output(of frameBytes: Int) -> Int { frameBytes * 5 / 8 }
 
     /// How many entries pass between two reports of progress.
     private static let stride = 4096
@@ -140,8 +144,9 @@ struct CompactionPlanner: Sendable {
         let behind = state.head.bytes(since: last.end)
         let deadBehind = deadBytes(among: behind, survey)
         let chosen = chosen(
-            of: candidates, dead: survey.dead + deadBehind,
-            needed: survey.needed + behind - deadBehind, waiting: needs.waitingBytes)
+            of: candidates, length: survey.length + behind, dead: survey.dead + deadBehind,
+            output: survey.output + Self.output(of: behind - deadBehind),
+            waiting: needs.waitingBytes)
         plan.usualOutput = max(usualLength, survey.output / 16)
         plan.pieces = try pieces(of: candidates, chosen, usualOutput: plan.usualOutput)
         if let offsets = needs.offsets {
@@ -392,10 +397,12 @@ struct CompactionPlanner: Sendable {
     /// The numbers of those that are worth it, in their order.
     ///
     /// - Parameters:
-    ///   - dead, needed: what the frames of the whole journal have, in bytes.
+    ///   - length: of the journal, in bytes.
+    ///   - dead: what of its frames is.
+    ///   - output: about what the others would take, were all of them compacted.
     ///   - waiting: what the entries of deletions have that wait for segments to be cleared.
     private func chosen(
-        of candidates: [Candidate], dead: Int, needed: Int, waiting: Int
+        of candidates: [Candidate], length: Int, dead: Int, output: Int, waiting: Int
     ) -> [Int] {
         if effort == .erasing {
             return candidates.indices.filter { !candidates[$0].isWhollyNamed }
@@ -403,15 +410,16 @@ struct CompactionPlanner: Sendable {
         let isEverything = effort == .everything
         var chosen: Set<Int> = []
         // Deletions wait for segments to be cleared that need not be worth it themselves.
-        if waiting > (isEverything ? 0 : needed / 6) {
+        if waiting > (isEverything ? 0 : output / 6) {
             chosen = Set(
                 candidates.indices.filter {
                     holdsBack(candidates[$0]) && candidates[$0].segment.base < remembered
                         && !candidates[$0].isWhollyNamed
                 })
         }
-        var dead = dead - chosen.reduce(0) { $0 + candidates[$1].deadBytes }
-        if !isEverything, dead <= needed / 3 { return chosen.sorted() }
+        // What made it due is not known as well as this.
+        if !isEverything, dead <= output / 8 || length <= output / 2 * 3 { return chosen.sorted() }
+        var length = length - chosen.reduce(0) { $0 + candidates[$1].benefit }
         // What has lain long without dying is not likely to die soon.
         func worth(_ number: Int) -> Double {
             let candidate = candidates[number]
@@ -423,17 +431,18 @@ struct CompactionPlanner: Sendable {
         var count = chosen.reduce(0) { $0 + candidates[$1].neededCount }
         for (number, _) in best where !chosen.contains(number) {
             let candidate = candidates[number]
-            // What is not dead is compressed along with what is, and not for its own sake.
+            // What was never compressed shrinks, too, so that less of it has to be dead.
+            let part = candidate.segment.listed.isCompacted ? 4 : 16
             let isWorthIt =
                 isEverything
                 ? candidate.benefit > candidate.segment.lengthInBytes / 64
-                : candidate.deadBytes > candidate.frameBytes / 4
+                : candidate.deadBytes > candidate.frameBytes / part
             guard isWorthIt else { continue }
             count += candidate.neededCount
             if !chosen.isEmpty, count > offsetLimit { break }
             chosen.insert(number)
-            dead -= candidate.deadBytes
-            if !isEverything, dead <= needed / 6 { break }
+            length -= candidate.benefit
+            if !isEverything, length <= output / 4 * 5 { break }
         }
         return chosen.sorted()
     }

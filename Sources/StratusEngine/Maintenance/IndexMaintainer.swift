@@ -516,10 +516,10 @@ extension IndexMaintainer {
         releaseGone()
     }
 
-    /// A compaction comes no sooner after the last one than an eighth of the journal. What is counted
+    /// A compaction comes no sooner after the last one than a sixteenth of the journal. What is counted
     /// as dead may be needed by snapshots.
     private static func nextCompaction(_ writer: borrowing JournalWriter) -> JournalOffset {
-        let length = max(leastDead(writer), writer.manifest.lengthInBytes / 8)
+        let length = max(leastDead(writer), writer.manifest.lengthInBytes / 16)
         return writer.head.advanced(byBytes: length)
     }
 
@@ -535,9 +535,13 @@ extension IndexMaintainer {
         state.fold.countsForgotten ? 0 : writer.manifest.lengthInBytes - state.fold.deadBytes
     }
 
-    /// Whether enough is counted as dead: a quarter of the journal.
+    /// Whether enough is dead, and the journal takes two thirds more than what is needed of it
+    /// would, compacted. What nobody changes is not compressed for its own sake.
     private static func isDue(_ dead: Int, _ writer: borrowing JournalWriter) -> Bool {
-        dead > max(leastDead(writer), writer.manifest.lengthInBytes / 4)
+        let length = writer.manifest.lengthInBytes
+        let compacted = writer.manifest.segments.filter(\.isCompacted).lengthInBytes
+        let output = compacted + CompactionPlanner.output(of: length - compacted - dead)
+        return dead > max(leastDead(writer), output / 6) && length > output / 3 * 5
     }
 
     private func beginCompaction(_ state: inout State) {

@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// Writes what is needed of segments that hold much else anew, once.
 ///
-/// It does so piece by piece. The segments that a piece stands for can be deleted once it is listed and the
-/// next one begins, so that no second journal comes to lie beside the first.
+/// It does so piece by piece. The segments that a piece stands for can be deleted once it is listed, so that
+/// no second journal comes to lie beside the first.
 package final class JournalCompaction: Sendable {
     /// How much is to be done.
     package enum Effort: Sendable {
@@ -135,8 +135,7 @@ package final class JournalCompaction: Sendable {
         for piece in plan.pieces {
             if stop() { return nil }
             do throws(JournalError) {
-                // The newest state reads no file in whose place another one is listed by now.
-                let outputs = try write(piece, of: plan, in: published.current, &next, stop, pace)
+                let outputs = try write(piece, of: plan, &next, stop, pace)
                 ready.outputs += outputs
                 ready.lessDead += piece.deadBytes
                 outcome.freedBytes += piece.lengthInBytes - outputs.lengthInBytes
@@ -167,15 +166,18 @@ package final class JournalCompaction: Sendable {
     }
 
     private func write(
-        _ piece: CompactionPlan.Piece, of plan: CompactionPlan, in state: StoreState,
-        _ place: inout Place, _ stop: () -> Bool, _ pace: @escaping (_ bytes: Int) -> Void
+        _ piece: CompactionPlan.Piece, of plan: CompactionPlan, _ place: inout Place,
+        _ stop: () -> Bool, _ pace: @escaping (_ bytes: Int) -> Void
     ) throws(JournalError) -> [Manifest.Segment] {
-        // It alone keeps the files.
-        defer { withExtendedLifetime(state) {} }
+        // The state is not held: nothing else gives up the files of this piece, and those of the last one
+        // can go meanwhile.
+        let (view, storeID, head) = {
+            let state = published.current
+            return (state.view, state.identity.storeID, state.head)
+        }()
         var copier = SegmentCopier(
-            state.view, of: state.identity.storeID, head: state.head,
-            clearedBefore: plan.clearedBefore, firstNumber: place.number, usualLength: usualLength,
-            randomness: randomness
+            view, of: storeID, head: head, clearedBefore: plan.clearedBefore,
+            firstNumber: place.number, usualLength: usualLength, randomness: randomness
         ) { [storage] name, length throws(StorageError) in
             PacedDraft(try storage.draft(name, length: length), pace)
         }
@@ -184,7 +186,7 @@ package final class JournalCompaction: Sendable {
         do throws(JournalError) {
             try copy(
                 piece.segments, behind: isNext ? place.time : nil, keeping: plan.offsets,
-                in: state.view, &copier, stop)
+                in: view, &copier, stop)
         } catch {
             copier.outputs.delete(from: storage)
             throw error

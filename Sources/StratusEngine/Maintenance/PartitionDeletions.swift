@@ -42,9 +42,7 @@ struct PartitionDeletions {
             neededFrom = Self.noDeletion
             last = nil
         }
-        if row.key == .horizon(ofPartition: partition) {
-            horizon = JournalOffset(rawValue: row.value.first)
-        }
+        if row.key.isHorizon { horizon = JournalOffset(rawValue: row.value.first) }
         if row.key.keyspace == KeySpace.participations.rawValue {
             if row.key == lastParticipation { neededParticipations.insert(row.key) }
             lastParticipation = row.key

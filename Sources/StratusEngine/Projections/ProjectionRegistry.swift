@@ -10,6 +10,8 @@ package struct ProjectionRegistry: Sendable {
     private var kinds = [Kind](repeating: Kind(), count: 256)
     /// By the number of a keyspace.
     private var keyspaces = [KeySpace?](repeating: nil, count: 256)
+    /// Of these what is asked for each row of the index.
+    private var namings = [KeySpace.Naming?](repeating: nil, count: 256)
 
     private struct Kind {
         /// Nil for a kind that no projection defines.
@@ -35,6 +37,7 @@ package struct ProjectionRegistry: Sendable {
                 let number = Int(keyspace.rawValue)
                 precondition(keyspaces[number] == nil, "two projections write \(keyspace.name)")
                 keyspaces[number] = keyspace
+                namings[number] = keyspace.names
             }
         }
     }
@@ -91,7 +94,7 @@ package struct ProjectionRegistry: Sendable {
     }
 
     private func statedBytes(of key: IndexKey, _ value: IndexValue) -> Int? {
-        switch keyspaces[Int(key.keyspace)]?.names {
+        switch namings[Int(key.keyspace)] {
         case .entries?:
             let length = EntryLocation(value).frameLength
             return length > 0 ? length : nil
@@ -113,7 +116,7 @@ package struct ProjectionRegistry: Sendable {
     {
         // How many rows there are depends on which came back.
         if mayComeBack(key) { return expected }
-        switch keyspaces[Int(key.keyspace)]?.names {
+        switch namings[Int(key.keyspace)] {
         case .built?: return expected
         case .deletions?, .memberships?, .nothing?:
             var value = value
