@@ -38,7 +38,7 @@ package struct StoreReport: Sendable {
             "closedCleanly": .boolean(recovery.wasClean),
             "possibleLoss": .boolean(recovery.possibleLoss),
         ]
-        for member in rest.members { object.append(member.name, member.value) }
+        object.append(rest)
         object.append("lastCommit", information.lastCommit.map(JSONValue.date))
         statistics.appendCheckpoint(to: &object)
         return object

@@ -18,6 +18,10 @@ public enum AccessDatabase: Hashable, Sendable {
     case `public`
     /// In the private database of a user, who may share it.
     case `private`(owner: String)
+
+    fileprivate func owner(in container: Container) -> UserID? {
+        if case .private(let owner) = self { container.userID(owner) } else { nil }
+    }
 }
 
 /// Whether a user may do something, and why. Beyond CloudKit.
@@ -50,9 +54,9 @@ extension Container {
         of user: String?, to action: AccessAction, on id: Record.ID, in database: AccessDatabase
     ) async throws(StoreError) -> AccessDecision {
         try await answer { () async throws(EngineError) -> AccessDecision in
-            let question = AccessQuestion(of: user, action, id, in: database, self)
+            let (principal, owner) = (principal(user), database.owner(in: self))
             return try await read { reading throws(EngineError) in
-                try reading.decision(question)
+                try AccessCheck(principal, action, id, owner: owner, reading).decision()
             }
         }
     }
@@ -91,7 +95,10 @@ extension Snapshot {
         of user: String?, to action: AccessAction, on id: Record.ID, in database: AccessDatabase
     ) throws(StoreError) -> AccessDecision {
         try answering { () throws(EngineError) -> AccessDecision in
-            try reading().decision(AccessQuestion(of: user, action, id, in: database, container))
+            try AccessCheck(
+                container.principal(user), action, id, owner: database.owner(in: container),
+                reading()
+            ).decision()
         }
     }
 
@@ -113,32 +120,6 @@ extension Snapshot {
     }
 }
 
-/// What a user may want to do, and where.
-private struct AccessQuestion: Sendable {
-    let principal: Principal
-    let action: AccessAction
-    let id: Record.ID
-    /// Of a private database.
-    let owner: UserID?
-
-    init(
-        of user: String?, _ action: AccessAction, _ id: Record.ID, in database: AccessDatabase,
-        _ container: Container
-    ) {
-        principal = container.principal(user)
-        self.action = action
-        self.id = id
-        owner = if case .private(let owner) = database { container.userID(owner) } else { nil }
-    }
-
-    init(of user: UserID, _ action: AccessAction, _ id: Record.ID, ownedBy owner: UserID) {
-        principal = .user(user)
-        self.action = action
-        self.id = id
-        self.owner = owner
-    }
-}
-
 /// Asks the decider on behalf of someone else.
 private struct AccessCheck {
     private let principal: Principal
@@ -147,11 +128,14 @@ private struct AccessCheck {
     private let owner: UserID?
     private let reading: StoreReading
 
-    init(_ question: AccessQuestion, _ reading: StoreReading) {
-        principal = question.principal
-        action = question.action
-        id = question.id
-        owner = question.owner
+    init(
+        _ principal: Principal, _ action: AccessAction, _ id: Record.ID, owner: UserID?,
+        _ reading: StoreReading
+    ) {
+        self.principal = principal
+        self.action = action
+        self.id = id
+        self.owner = owner
         self.reading = reading
     }
 
@@ -261,18 +245,13 @@ private struct AccessCheck {
 }
 
 extension StoreReading {
-    fileprivate func decision(
-        _ question: AccessQuestion
-    ) throws(EngineError) -> AccessDecision {
-        try AccessCheck(question, self).decision()
-    }
-
     fileprivate func users(
         allowedTo action: AccessAction, on id: Record.ID, ownedBy owner: UserID
     ) throws(EngineError) -> [UserAccess] {
         var found: [UserAccess] = []
         for user in try possibleReaders(of: id, ownedBy: owner) {
-            let decision = try decision(AccessQuestion(of: user, action, id, ownedBy: owner))
+            let decision = try AccessCheck(.user(user), action, id, owner: owner, self)
+                .decision()
             if decision.isAllowed {
                 let id = Record.ID(recordName: user.recordName)
                 found.append(UserAccess(userRecordID: id, decision: decision))

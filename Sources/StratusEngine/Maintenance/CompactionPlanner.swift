@@ -107,7 +107,7 @@ struct CompactionPlanner: Sendable {
         var deadBytes: Int { max(0, frameBytes - neededBytes) }
     }
 
-    /// What blocks take for frames of so many bytes, where that is not known better, about.
+    /// How many bytes the blocks of a compacted segment have for frames of so many, about.
     static func output(of frameBytes: Int) -> Int { frameBytes * 5 / 8 }
 
     /// How many entries pass between two reports of progress.
@@ -417,7 +417,7 @@ struct CompactionPlanner: Sendable {
                         && !candidates[$0].isWhollyNamed
                 })
         }
-        // What made it due is not known as well as this.
+        // What made it due was an estimate: less is enough here.
         if !isEverything, dead <= output / 8 || length <= output / 2 * 3 { return chosen.sorted() }
         var length = length - chosen.reduce(0) { $0 + candidates[$1].benefit }
         // What has lain long without dying is not likely to die soon.
@@ -431,7 +431,7 @@ struct CompactionPlanner: Sendable {
         var count = chosen.reduce(0) { $0 + candidates[$1].neededCount }
         for (number, _) in best where !chosen.contains(number) {
             let candidate = candidates[number]
-            // What was never compressed shrinks, too, so that less of it has to be dead.
+            // Of a segment that was never compacted the needed entries shrink, too: less has to be dead.
             let part = candidate.segment.listed.isCompacted ? 4 : 16
             let isWorthIt =
                 isEverything

@@ -535,12 +535,14 @@ extension IndexMaintainer {
         state.fold.countsForgotten ? 0 : writer.manifest.lengthInBytes - state.fold.deadBytes
     }
 
-    /// Whether enough is dead, and the journal takes two thirds more than what is needed of it
-    /// would, compacted. What nobody changes is not compressed for its own sake.
+    /// Whether the files take five thirds of what compacted segments of the needed entries alone would,
+    /// about, and a sixth of that is dead: segments are not compacted only to compress them.
     private static func isDue(_ dead: Int, _ writer: borrowing JournalWriter) -> Bool {
         let length = writer.manifest.lengthInBytes
         let compacted = writer.manifest.segments.filter(\.isCompacted).lengthInBytes
-        let output = compacted + CompactionPlanner.output(of: length - compacted - dead)
+        // More may be counted than there is.
+        let needed = length - compacted - min(dead, length)
+        let output = compacted + CompactionPlanner.output(of: needed)
         return dead > max(leastDead(writer), output / 6) && length > output / 3 * 5
     }
 

@@ -169,8 +169,8 @@ package final class JournalCompaction: Sendable {
         _ piece: CompactionPlan.Piece, of plan: CompactionPlan, _ place: inout Place,
         _ stop: () -> Bool, _ pace: @escaping (_ bytes: Int) -> Void
     ) throws(JournalError) -> [Manifest.Segment] {
-        // The state is not held: nothing else gives up the files of this piece, and those of the last one
-        // can go meanwhile.
+        // The state is not held: only compactions give up segments, so those of this piece stay, and those
+        // of the last one can be deleted meanwhile.
         let (view, storeID, head) = {
             let state = published.current
             return (state.view, state.identity.storeID, state.head)

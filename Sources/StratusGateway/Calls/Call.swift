@@ -192,9 +192,7 @@ struct Session: Sendable {
         case .subscription(let id): object.append("subscriptionID", .string(id))
         case nil: break
         }
-        for member in gateway.json(error, isCreation: isCreation).members {
-            object.append(member.name, member.value)
-        }
+        object.append(gateway.json(error, isCreation: isCreation))
         object.append("serverRecord", error.serverRecord.map(writer.json))
         object.append("ancestorRecord", error.ancestorRecord.map(writer.json))
         let reasons = error.partialErrors.map { item, reason in

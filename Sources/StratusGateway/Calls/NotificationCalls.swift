@@ -110,9 +110,3 @@ extension StoreNotification {
         ]
     }
 }
-
-extension JSONObject {
-    fileprivate mutating func append(_ other: JSONObject) {
-        for member in other.members { append(member.name, member.value) }
-    }
-}

@@ -31,9 +31,7 @@ struct FetchOperation: Call {
             "call": .string(operation.request.call),
             "state": .string(LongLivedOperation.State.finished.rawValue),
         ]
-        for member in own.body(of: answer, operation).members {
-            body.append(member.name, member.value)
-        }
+        body.append(own.body(of: answer, operation))
         return body
     }
 }

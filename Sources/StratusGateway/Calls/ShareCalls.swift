@@ -58,7 +58,7 @@ extension Session {
                 let metadata = try await self.metadata(of: link, as: user, accepting: accepting)
                 append(metadata, to: &object, for: user, link.desiredKeys)
             } catch {
-                for member in json(error).members { object.append(member.name, member.value) }
+                object.append(json(error))
             }
             results.append(.object(object))
         }

@@ -172,7 +172,7 @@ extension Session {
         _ error: StoreError, forSubscription id: Subscription.ID
     ) -> JSONValue {
         var object: JSONObject = ["subscriptionID": .string(id)]
-        for member in json(error).members { object.append(member.name, member.value) }
+        object.append(json(error))
         return .object(object)
     }
 }

@@ -233,12 +233,6 @@ extension Session {
     }
 }
 
-extension JSONObject {
-    fileprivate mutating func append(_ other: JSONObject) {
-        for member in other.members { append(member.name, member.value) }
-    }
-}
-
 extension UserInfo {
     /// All that the store knows of the user.
     fileprivate var json: JSONObject {

@@ -65,6 +65,11 @@ public struct JSONObject: Hashable, Sendable {
         members.append(Member(name: name, value: value))
     }
 
+    /// Adds all members of another object, whose names must be new.
+    package mutating func append(_ other: JSONObject) {
+        for member in other.members { append(member.name, member.value) }
+    }
+
     /// The value under a name.
     public subscript(name: String) -> JSONValue? {
         members.first { $0.name.isSame(as: name) }?.value

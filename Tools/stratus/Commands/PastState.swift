@@ -107,9 +107,7 @@ enum Past {
             schema: "stratus.blame/1", columns: "field  offset  date  user  tag  zone")
         for (key, origin) in origins {
             var object: JSONObject = ["field": .string(key)]
-            for member in origin.version.identity.members {
-                object.append(member.name, member.value)
-            }
+            object.append(origin.version.identity)
             object.append("certain", .boolean(origin.isCertain))
             try output.result(
                 "field", object,

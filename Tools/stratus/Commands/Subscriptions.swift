@@ -68,9 +68,7 @@ extension Subscription {
         var object: JSONObject = ["user": .string(user.recordName)]
         object.append("userName", user.userName.map(JSONValue.string))
         object.append("database", .string(choice.rawValue))
-        for member in json(ownedBy: choice == .private ? user.recordName : nil).members {
-            object.append(member.name, member.value)
-        }
+        object.append(json(ownedBy: choice == .private ? user.recordName : nil))
         object.append("isAlwaysTested", found.map { .boolean($0.isAlwaysTested) })
         return object
     }
