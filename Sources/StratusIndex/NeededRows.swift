@@ -9,16 +9,21 @@ package struct NeededRows {
     private var entries: EntryMerger
     private var sieve: VersionSieve
     private let reading: Reading
-    private var isEnded = false
+
+    /// How many rows are given at a time, about.
+    private static let usualCount = 256
 
     /// Horizons that were set at `limit` or behind it are not known yet. Of rows that an entry before
-    /// `start` made only some are given: what has none that is newer is passed over.
+    /// `start` made only some are given: what has none that is newer is passed over. Of those of the
+    /// keyspaces `passedOver` some are missing, and some are given that were replaced or are gone. That of
+    /// the horizons is none of them: it decides what others lapse.
     package init(
         _ index: OrderedIndex, at points: NeededPoints, from start: UInt64 = 0,
-        horizonsBefore limit: UInt64 = .max
+        horizonsBefore limit: UInt64 = .max, passingOver passedOver: Set<UInt8>
     ) {
         // What an older entry replaced, dropped or made lapse is older still.
-        entries = index.entries(from: IndexPosition(IndexKey()), .forward, madeFrom: start)
+        entries = index.entries(
+            from: IndexPosition(IndexKey()), .forward, madeFrom: start, passingOver: passedOver)
         sieve = VersionSieve(points, isOldest: true, horizonsBefore: limit)
         reading = Reading(passingThrough: index.runs.count)
     }
@@ -30,22 +35,29 @@ package struct NeededRows {
         package var isLapsing: Bool
     }
 
-    /// The next row; nil at the end.
-    package mutating func next() throws(IndexError) -> Row? {
-        while !isEnded {
-            var kept: IndexEntry?
-            if try entries.settle(reading) {
-                sieve.pass(entries.current) { kept = copy $0 }
-                entries.advance()
-            } else {
-                sieve.finish { kept = copy $0 }
-                isEnded = true
+    /// Puts the next rows in the place of `rows`, some at a time; returns whether there are any.
+    package mutating func next(into rows: inout [Row]) throws(IndexError) -> Bool {
+        rows.removeAll(keepingCapacity: true)
+        while rows.isEmpty {
+            guard try entries.settle(reading) else {
+                sieve.finish { rows.append($0) }
+                break
             }
-            if let kept, !kept.flags.contains(.removed) {
-                return Row(
-                    key: kept.key, value: kept.value, isLapsing: kept.flags.contains(.lapsing))
+            try entries.visit { entry in
+                sieve.pass(entry) { rows.append($0) }
+                return rows.count < Self.usualCount
             }
         }
-        return nil
+        return !rows.isEmpty
+    }
+}
+
+extension [NeededRows.Row] {
+    fileprivate mutating func append(_ entry: borrowing IndexEntry) {
+        let flags = entry.flags
+        if flags.contains(.removed) { return }
+        append(
+            NeededRows.Row(
+                key: entry.key, value: entry.value, isLapsing: flags.contains(.lapsing)))
     }
 }

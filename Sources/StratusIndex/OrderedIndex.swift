@@ -271,15 +271,17 @@ extension OrderedIndex {
     }
 
     /// All versions of all keys from a position on, without runs of which all entries have lesser stamps
-    /// than `stamp`.
+    /// than `stamp`. Forward, of the keyspaces `passedOver` only some.
     func entries(
-        from position: IndexPosition, _ direction: IndexDirection, madeFrom stamp: UInt64 = 0
+        from position: IndexPosition, _ direction: IndexDirection, madeFrom stamp: UInt64 = 0,
+        passingOver passedOver: Set<UInt8> = []
     ) -> EntryMerger {
         var sources = active.sources(from: position)
         sources += frozen.flatMap { $0.memtable.sources(from: position) }
         for run in runs where run.tables.contains(where: { $0.info.footer.greatestStamp >= stamp })
         {
-            sources.append(EntrySource(run, from: position, direction))
+            sources.append(
+                EntrySource(run, from: position, direction, passingOver: passedOver))
         }
         return EntryMerger(sources, direction)
     }

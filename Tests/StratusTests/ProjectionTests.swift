@@ -270,6 +270,7 @@ import StratusEngine
     @Test func `each kind of entry and each keyspace has one projection`() {
         let registry = ProjectionRegistry.store
         #expect(Set(registry.forms.map(\.name)).count == registry.forms.count)
-        #expect(Set(registry.allKeyspaces.map(\.name)).count == registry.allKeyspaces.count)
+        #expect(
+            Set(registry.allKeyspaces.map(\.name.description)).count == registry.allKeyspaces.count)
     }
 }

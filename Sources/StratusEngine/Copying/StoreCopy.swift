@@ -158,20 +158,19 @@ package struct StoreCopy {
                 state.view.damage(.compacted("missing"), at: JournalOffset(rawValue: offset))))
     }
 
-    private func neededRows() -> NeededRows {
-        NeededRows(
-            state.fold.index, at: points, from: start?.offset.rawValue ?? 0,
-            horizonsBefore: end.rawValue)
-    }
-
     private func forEachNeeded(_ body: (UInt64) -> Void) throws(EngineError) {
-        var rows = neededRows()
+        var needed = NeededRows(
+            state.fold.index, at: points, from: start?.offset.rawValue ?? 0,
+            horizonsBefore: end.rawValue, passingOver: registry.keyspacesNamingNothing)
+        var rows: [NeededRows.Row] = []
         do throws(IndexError) {
-            while let row = try rows.next() {
-                guard row.value.stamp < end.rawValue, !registry.staysWithStore(row.key),
-                    registry.bytesNamed(by: row.key, row.value) != nil
-                else { continue }
-                body(row.value.stamp)
+            while try needed.next(into: &rows) {
+                for row in rows
+                where row.value.stamp < end.rawValue && !registry.staysWithStore(row.key)
+                    && registry.bytesNamed(by: row.key, row.value) != nil
+                {
+                    body(row.value.stamp)
+                }
             }
         } catch {
             throw EngineError(error)

@@ -110,7 +110,7 @@ struct CompactionPlanner: Sendable {
     /// How many bytes the blocks of a compacted segment have for frames of so many, about.
     static func output(of frameBytes: Int) -> Int { frameBytes * 5 / 8 }
 
-    /// How many entries pass between two reports of progress.
+    /// At least how many rows pass between two reports of progress.
     private static let stride = 4096
 
     /// The offsets of needed entries, in their order; nil where these are more than may be held.
@@ -374,24 +374,29 @@ struct CompactionPlanner: Sendable {
     private func forEachNeeded(
         _ body: (NeededRows.Row, Int?) throws(EngineError) -> Void
     ) throws(EngineError) {
-        var rows = NeededRows(
-            state.fold.index, at: points, horizonsBefore: checkpoint.rawValue)
-        var count = 0
+        var passedOver = registry.keyspacesNamingNothing
+        // They tell what marks still need of records that were deleted. All other points lie behind what
+        // can be forgotten.
+        if !points.marks.isEmpty { passedOver.remove(KeySpace.records.rawValue) }
+        var needed = NeededRows(
+            state.fold.index, at: points, horizonsBefore: checkpoint.rawValue,
+            passingOver: passedOver)
+        var rows: [NeededRows.Row] = []
+        var (count, told) = (0, 0)
         while true {
-            let next: NeededRows.Row?
             do throws(IndexError) {
-                next = try rows.next()
+                guard try needed.next(into: &rows) else { break }
             } catch {
                 throw EngineError(error)
             }
-            guard let row = next else {
+            for row in rows { try body(row, registry.bytesNamed(by: row.key, row.value)) }
+            count += rows.count
+            if count - told >= Self.stride {
+                told = count
                 progress?(count)
-                return
             }
-            count += 1
-            if count % Self.stride == 0 { progress?(count) }
-            try body(row, registry.bytesNamed(by: row.key, row.value))
         }
+        progress?(count)
     }
 
     /// The numbers of those that are worth it, in their order.

@@ -6,8 +6,9 @@ package import StratusIndex
 /// declares its own; `Formats/Index.md`, "Keys", lists them.
 package struct KeySpace: Sendable {
     package let rawValue: UInt8
-    /// As `stratus info` shows it.
-    package let name: String
+    /// As `stratus info` shows it. Static, since what is looked up for each row of the index is to be copied
+    /// without counting references.
+    package let name: StaticString
 
     /// Which entries of the journal must stay because of its rows.
     package let names: Naming
@@ -49,7 +50,7 @@ package struct KeySpace: Sendable {
     static let partLength = 64
 
     package init(
-        _ number: UInt8, _ name: String, names: Naming = .entries, mayComeBack: Bool = false,
+        _ number: UInt8, _ name: StaticString, names: Naming = .entries, mayComeBack: Bool = false,
         isRestated: Bool = false, staysWithStore: Bool = false, groups: KeyGrouping? = nil
     ) {
         rawValue = number

@@ -10,8 +10,6 @@ package struct ProjectionRegistry: Sendable {
     private var kinds = [Kind](repeating: Kind(), count: 256)
     /// By the number of a keyspace.
     private var keyspaces = [KeySpace?](repeating: nil, count: 256)
-    /// Of these what is asked for each row of the index.
-    private var namings = [KeySpace.Naming?](repeating: nil, count: 256)
 
     private struct Kind {
         /// Nil for a kind that no projection defines.
@@ -37,7 +35,6 @@ package struct ProjectionRegistry: Sendable {
                 let number = Int(keyspace.rawValue)
                 precondition(keyspaces[number] == nil, "two projections write \(keyspace.name)")
                 keyspaces[number] = keyspace
-                namings[number] = keyspace.names
             }
         }
     }
@@ -88,13 +85,18 @@ package struct ProjectionRegistry: Sendable {
         return statedBytes(of: key, value).map { min($0, limit) }
     }
 
+    /// Those of which no row needs an entry.
+    package var keyspacesNamingNothing: Set<UInt8> {
+        Set(allKeyspaces.filter { [.elsewhere, .nothing].contains($0.names) }.map(\.rawValue))
+    }
+
     /// Whether copies of the store are made without the entry that a row names.
     package func staysWithStore(_ key: IndexKey) -> Bool {
         keyspaces[Int(key.keyspace)]?.staysWithStore ?? false
     }
 
     private func statedBytes(of key: IndexKey, _ value: IndexValue) -> Int? {
-        switch namings[Int(key.keyspace)] {
+        switch keyspaces[Int(key.keyspace)]?.names {
         case .entries?:
             let length = EntryLocation(value).frameLength
             return length > 0 ? length : nil
@@ -116,7 +118,7 @@ package struct ProjectionRegistry: Sendable {
     {
         // How many rows there are depends on which came back.
         if mayComeBack(key) { return expected }
-        switch namings[Int(key.keyspace)] {
+        switch keyspaces[Int(key.keyspace)]?.names {
         case .built?: return expected
         case .deletions?, .memberships?, .nothing?:
             var value = value
@@ -184,7 +186,7 @@ package struct ProjectionRegistry: Sendable {
     }
 
     package func name(ofKeyspace number: UInt8) -> String {
-        keyspaces[Int(number)]?.name ?? "keyspace \(number)"
+        keyspaces[Int(number)]?.name.description ?? "keyspace \(number)"
     }
 
     /// Whether frames of a kind are known, or may be passed over.

@@ -71,8 +71,11 @@ struct EntrySource {
         self.position = position
     }
 
-    init(_ run: Run, from position: IndexPosition, _ direction: IndexDirection) {
-        self.run = RunCursor(run, from: position, direction)
+    init(
+        _ run: Run, from position: IndexPosition, _ direction: IndexDirection,
+        passingOver passedOver: Set<UInt8> = []
+    ) {
+        self.run = RunCursor(run, from: position, direction, passingOver: passedOver)
         self.position = position
     }
 

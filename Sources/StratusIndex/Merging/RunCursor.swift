@@ -6,6 +6,7 @@ struct RunCursor {
     /// Forward the least position not yet given; backward the one that all not given are before.
     private var position: IndexPosition
     private let direction: IndexDirection
+    private let passedOver: Set<UInt8>
     private var current: Current?
 
     /// A data block, and where in it the next entry stands: forward at `place`, backward before it.
@@ -24,10 +25,15 @@ struct RunCursor {
     private static let firstLength = 2
     private static let lengthLimit = 32
 
-    init(_ run: Run, from position: IndexPosition, _ direction: IndexDirection) {
+    /// Forward, of a keyspace in `passedOver` few blocks are read that have nothing else.
+    init(
+        _ run: Run, from position: IndexPosition, _ direction: IndexDirection,
+        passingOver passedOver: Set<UInt8>
+    ) {
         self.run = run
         self.position = position
         self.direction = direction
+        self.passedOver = passedOver
     }
 
     /// Puts the next entries, in ascending order also backward, in the place of `entries`; none at the end.
@@ -174,6 +180,13 @@ struct RunCursor {
     /// Goes on to the next block; returns whether there is one.
     private mutating func follow(_ reading: Reading) throws(IndexError) -> Bool {
         guard let current else { return false }
+        let key = position.key
+        if passedOver.contains(key.keyspace) {
+            let keyspace = IndexKey(partition: key.partition, keyspace: key.keyspace)
+            position = IndexPosition(keyspace.afterPrefix)
+            self.current = nil
+            return try begin(reading)
+        }
         var (table, number) = (current.table, current.number)
         switch direction {
         case .forward:
