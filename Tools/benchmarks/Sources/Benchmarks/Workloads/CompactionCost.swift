@@ -82,8 +82,9 @@ enum CompactionCost {
                         ? distinct(SaveLoad.batch) { uniform.next(below: records) }
                         : zipfian.distinct(SaveLoad.batch)
                 }
-                try await read(container, records, seed: UInt64(round), &run)
+                // So that no compaction runs meanwhile.
                 try await container.close()
+                try await read(path, records, seed: UInt64(round), &run)
                 if isOn { with = run } else { without = run }
             }
         }
@@ -140,8 +141,10 @@ enum CompactionCost {
     }
 
     private static func read(
-        _ container: Container, _ records: Int, seed: UInt64, _ run: inout Run
+        _ path: String, _ records: Int, seed: UInt64, _ run: inout Run
     ) async throws {
+        let container = try await Container.open(at: path)
+        try container.maintenance.setCompactsByItself(false)
         let database = container.privateDatabase(for: SaveLoad.user)
         let items = Items()
         var random = RecordStream(seed: seed &+ 1)
@@ -162,6 +165,7 @@ enum CompactionCost {
             (token, isMore) = (page.changeToken, page.moreComing)
         }
         run.scans.append(Double(records) / (now() - start))
+        try await container.close()
     }
 
     /// How large a store becomes of a few records that are changed over and over.
