@@ -14,9 +14,9 @@ package struct NeededRows {
     private static let usualCount = 256
 
     /// Horizons that were set at `limit` or behind it are not known yet. Of rows that an entry before
-    /// `start` made only some are given: what has none that is newer is passed over. Of those of the
-    /// keyspaces `passedOver` some are missing, and some are given that were replaced or are gone. That of
-    /// the horizons is none of them: it decides what others lapse.
+    /// `start` made only some are given: what has none that is newer is passed over. Of the rows of the
+    /// keyspaces `passedOver` some are missing, and some are given that were replaced or removed. The
+    /// keyspace of the horizons must not be among these: it decides which rows of others have lapsed.
     package init(
         _ index: OrderedIndex, at points: NeededPoints, from start: UInt64 = 0,
         horizonsBefore limit: UInt64 = .max, passingOver passedOver: Set<UInt8>

@@ -271,7 +271,7 @@ extension OrderedIndex {
     }
 
     /// All versions of all keys from a position on, without runs of which all entries have lesser stamps
-    /// than `stamp`. Forward, of the keyspaces `passedOver` only some.
+    /// than `stamp`. Forward, some entries of the keyspaces `passedOver` are missing.
     func entries(
         from position: IndexPosition, _ direction: IndexDirection, madeFrom stamp: UInt64 = 0,
         passingOver passedOver: Set<UInt8> = []

@@ -20,9 +20,7 @@ import Testing
             for number in stride(from: half, to: 100_000, by: 2) {
                 index.set(Self.key(number), IndexValue(stamp: UInt64(half * 100 + 1)))
             }
-            index.freeze()
-            let output = try #require(try index.checkpointJob()?.run())
-            _ = index.install(output)
+            try index.writeMemtable()
         }
         for (low, high) in [
             (0, 100_000), (0, 50_000), (20_000, 60_000), (70_000, 99_999), (99_000, 100_000),

@@ -40,11 +40,6 @@ import Testing
         }
     }
 
-    private mutating func write() throws {
-        index.freeze()
-        if let output = try index.checkpointJob()?.run() { _ = index.install(output) }
-    }
-
     private func isEmpty(_ group: IndexKey) throws -> Bool {
         try index.isEmptyGroup(Self.range(group), .blocking)
     }
@@ -53,7 +48,7 @@ import Testing
         throws
     {
         add(0..<2000, keys: 3, at: 1000)
-        try write()
+        try index.writeMemtable()
         add(2000..<3000, keys: 1, at: 2000)
         index.freeze()
         add(3000..<3100, keys: 1, at: 3000)
@@ -67,7 +62,7 @@ import Testing
     {
         add(0..<10, keys: 1, at: 1000)
         add(10..<11, keys: 600_000, at: 1001)
-        try write()
+        try index.writeMemtable()
         let tables = index.tableNumbers
         #expect(tables.count > 2)
         #expect(try !isEmpty(Self.group(10)))
@@ -77,7 +72,7 @@ import Testing
         var cursor = index.cursor(Self.range(Self.group(10)), .blocking)
         while let next = try cursor.next() { keys.append(next.key) }
         for key in keys.dropLast() { index.remove(key, at: 2000) }
-        try write()
+        try index.writeMemtable()
         let merge = try #require(try index.fullMergeJob()?.run())
         _ = index.install(merge)
         #expect(try !isEmpty(Self.group(10)))
@@ -104,7 +99,7 @@ import Testing
         index.set(digest.appending(1, 2), IndexValue(stamp: 9000))
         index.set(longer.appending(1, 2).appending(UInt8(0)), IndexValue(stamp: 9000))
         index.endGroup()
-        try write()
+        try index.writeMemtable()
         #expect(try !isEmpty(digest))
         #expect(try isEmpty(longer) && isEmpty(Self.digest(3)))
         for table in index.tableNumbers { try index.verify(table) }
@@ -119,7 +114,7 @@ import Testing
     @Test mutating func `only a whole group of a grouped keyspace can be told to be empty`() throws
     {
         add(0..<100, keys: 1, at: 1000)
-        try write()
+        try index.writeMemtable()
         let absent = Self.group(5000)
         #expect(try isEmpty(absent))
         for range in [

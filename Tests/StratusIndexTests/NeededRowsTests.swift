@@ -15,12 +15,6 @@ import Testing
         return all
     }
 
-    private static func write(_ index: inout OrderedIndex) throws {
-        index.freeze()
-        let output = try #require(try index.checkpointJob()?.run())
-        _ = index.install(output)
-    }
-
     @Test(arguments: UInt64(1)...8)
     func `of all other keyspaces each row is given`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
@@ -48,7 +42,7 @@ import Testing
                     index.points = NeededPoints(index.points.listed + [stamp])
                 }
             }
-            if !generator.oneIn(4) { try Self.write(&index) }
+            if !generator.oneIn(4) { try index.writeMemtable() }
         }
         let all = try Self.rows(of: index, passingOver: [])
         #expect(Set(all.map(\.key.keyspace)).isSuperset(of: [1, 2, 3, 4]))
@@ -72,7 +66,7 @@ import Testing
             })
         let name = try #require(fixture.index.fileNames.first)
         var bytes = try fixture.bytes(name)
-        // In the midst of the first keyspace: whoever reads that block is told.
+        // Its block has entries of the first keyspace alone, and reading it fails.
         bytes[bytes.count / 3] ^= 1
         let damaged = try fixture.reopened(holding: [name: bytes])
         #expect(throws: IndexError.self) { try Self.rows(of: damaged, passingOver: [2]) }

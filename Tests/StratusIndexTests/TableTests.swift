@@ -4,6 +4,15 @@ import StratusIndex
 import Support
 import Testing
 
+extension OrderedIndex {
+    /// Writes what is in memory as a run of its own.
+    mutating func writeMemtable() throws {
+        freeze()
+        let output = try #require(try checkpointJob()?.run())
+        _ = install(output)
+    }
+}
+
 /// An index of which all is on disk.
 struct TableFixture {
     let storage = MemoryStorage()
@@ -41,8 +50,7 @@ struct TableFixture {
         for (number, key) in keys.enumerated() {
             index.set(key, Self.value(number), isFresh: true)
         }
-        index.freeze()
-        if let output = try index.checkpointJob()?.run() { _ = index.install(output) }
+        try index.writeMemtable()
     }
 
     func bytes(_ name: String) throws -> [UInt8] {
@@ -162,9 +170,7 @@ struct TableFixture {
         for stamp in UInt64(2)..<5000 {
             index.set(key, IndexValue(stamp: stamp * 10, first: stamp), isFresh: stamp == 2)
         }
-        index.freeze()
-        let output = try #require(try index.checkpointJob()?.run())
-        _ = index.install(output)
+        try index.writeMemtable()
         for number in index.tableNumbers { try index.verify(number) }
         for stamp in UInt64(2)..<5000 {
             for point in [stamp * 10, stamp * 10 + 9] {
@@ -189,9 +195,7 @@ struct TableFixture {
     @Test func `what was dropped is gone after a full merge`() throws {
         var fixture = try TableFixture((0..<3000).map { TableFixture.record($0) }).index
         fixture.drop(partition: 5, at: 1 << 40)
-        fixture.freeze()
-        let checkpoint = try #require(try fixture.checkpointJob()?.run())
-        _ = fixture.install(checkpoint)
+        try fixture.writeMemtable()
         #expect(fixture.statistics.runs.map(\.entries) == [1, 3000])
         #expect(try fixture.value(of: TableFixture.record(1), .blocking) == nil)
         #expect(try fixture.value(of: TableFixture.record(1), at: 1 << 39, .blocking) != nil)
@@ -240,9 +244,7 @@ struct TableFixture {
     @Test func `a removal of what may be in a run is kept until the oldest run is merged`() throws {
         var index = try TableFixture([TableFixture.feed(1)]).index
         index.remove(TableFixture.feed(1), at: 1000)
-        index.freeze()
-        let checkpoint = try #require(try index.checkpointJob()?.run())
-        _ = index.install(checkpoint)
+        try index.writeMemtable()
         #expect(index.statistics.runs.map(\.entries) == [1, 1])
         let merge = try #require(try index.fullMergeJob()?.run())
         _ = index.install(merge)

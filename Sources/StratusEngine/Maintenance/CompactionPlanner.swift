@@ -375,8 +375,8 @@ struct CompactionPlanner: Sendable {
         _ body: (NeededRows.Row, Int?) throws(EngineError) -> Void
     ) throws(EngineError) {
         var passedOver = registry.keyspacesNamingNothing
-        // They tell what marks still need of records that were deleted. All other points lie behind what
-        // can be forgotten.
+        // Only the rows of records tell ``PartitionDeletions`` what marks still need of records that were
+        // deleted. All other points lie behind what can be forgotten.
         if !points.marks.isEmpty { passedOver.remove(KeySpace.records.rawValue) }
         var needed = NeededRows(
             state.fold.index, at: points, horizonsBefore: checkpoint.rawValue,

@@ -85,7 +85,7 @@ package struct ProjectionRegistry: Sendable {
         return statedBytes(of: key, value).map { min($0, limit) }
     }
 
-    /// Those of which no row needs an entry.
+    /// Those of which no row names an entry that has to stay: ``bytesNamed(by:_:)`` is nil for each.
     package var keyspacesNamingNothing: Set<UInt8> {
         Set(allKeyspaces.filter { [.elsewhere, .nothing].contains($0.names) }.map(\.rawValue))
     }

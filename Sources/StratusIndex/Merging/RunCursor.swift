@@ -25,7 +25,7 @@ struct RunCursor {
     private static let firstLength = 2
     private static let lengthLimit = 32
 
-    /// Forward, of a keyspace in `passedOver` few blocks are read that have nothing else.
+    /// Forward, blocks that have only entries of one keyspace in `passedOver` are skipped, but for a few.
     init(
         _ run: Run, from position: IndexPosition, _ direction: IndexDirection,
         passingOver passedOver: Set<UInt8>
@@ -182,8 +182,8 @@ struct RunCursor {
         guard let current else { return false }
         let key = position.key
         if passedOver.contains(key.keyspace) {
-            let keyspace = IndexKey(partition: key.partition, keyspace: key.keyspace)
-            position = IndexPosition(keyspace.afterPrefix)
+            position = IndexPosition(
+                IndexKey(partition: key.partition, keyspace: key.keyspace).afterPrefix)
             self.current = nil
             return try begin(reading)
         }
