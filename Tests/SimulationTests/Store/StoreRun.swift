@@ -494,7 +494,7 @@ extension StoreRun {
         self.archive = nil
         seenFiles = store.indexFiles
         if policy != .none { policyStart = max(policyStart, archive.information.floor) }
-        try await checkPast(container, "restored", all: true)
+        try await checkPast(container, "restored", all: false)
     }
 }
 
