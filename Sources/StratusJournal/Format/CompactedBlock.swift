@@ -29,8 +29,8 @@ struct CompactedBlock: Sendable {
     /// Of the file.
     let number: UInt64
     private let raw: [UInt8]
-    /// In the order of their offsets, of which there is at least one.
-    private let heads: [Entry]
+    /// All entries stand before it.
+    private let end: JournalOffset
 
     static let headerLength = 24
     static let rawLengthPlace = 8
@@ -89,13 +89,11 @@ struct CompactedBlock: Sendable {
     init(
         _ bytes: [UInt8], from start: Int, at row: Row, of header: CompactedHeader
     ) throws(JournalError) {
-        let raw = try Self.unpack(
+        raw = try Self.unpack(
             bytes.span.extracting(start..<start + row.length), at: row, of: header)
-        let heads = try Self.heads(raw.span, at: row, of: header)
         self.row = row
         number = header.number
-        self.raw = raw
-        self.heads = heads
+        end = header.end
     }
 
     private static func unpack(
@@ -122,84 +120,93 @@ struct CompactedBlock: Sendable {
     private static func damage(
         _ field: StaticString, at row: Row, of header: CompactedHeader
     ) -> JournalError {
-        damage(.compacted(field), at: row, of: header)
-    }
-
-    private static func damage(
-        _ kind: JournalDamage.Kind, at row: Row, of header: CompactedHeader
-    ) -> JournalError {
         JournalError(
             JournalDamage(
-                kind, file: CompactedHeader.fileName(number: header.number), byte: row.place,
-                offset: row.firstOffset))
+                .compacted(field), file: CompactedHeader.fileName(number: header.number),
+                byte: row.place, offset: row.firstOffset))
     }
-
-    var lastOffset: JournalOffset { heads[heads.count - 1].offset }
 
     /// All entries, in the order of their offsets, each verified.
     func entries() throws(JournalError) -> [JournalEntry] {
-        var frames = ByteWriter(
-            capacity: heads.reduce(0) { $0 + $1.header.frameLength })
-        for head in heads { write(head, to: &frames) }
-        let bytes = frames.bytes
-        var place = 0
+        var heads: [Entry] = []
+        var cursor = ByteCursor()
+        while let head = try next(&cursor, behind: heads.last?.offset) { heads.append(head) }
+        var frames = Frames(heads, of: self)
         var entries: [JournalEntry] = []
         entries.reserveCapacity(heads.count)
-        for head in heads {
-            entries.append(try entry(head, in: bytes, at: place))
-            place += head.header.frameLength
-        }
+        for head in heads { entries.append(try frames.next(head)) }
         return entries
     }
 
-    /// The entry at `offset`, verified; nil where none is kept there.
-    func entry(at offset: JournalOffset) throws(JournalError) -> JournalEntry? {
-        guard let found = heads.first(where: { $0.offset == offset }) else { return nil }
-        var frame = ByteWriter(capacity: found.header.frameLength)
-        write(found, to: &frame)
-        return try entry(found, in: frame.bytes, at: 0)
-    }
-
-    private func entry(
-        _ head: Entry, in bytes: [UInt8], at place: Int
-    ) throws(JournalError) -> JournalEntry {
-        do throws(FrameFault) {
-            try head.header.verifyPayload(bytes.span, at: place)
-        } catch {
-            throw damage(.frame(error), at: head.offset)
-        }
-        return JournalEntry(
-            offset: head.offset, header: head.header, source: .block(number, row.place),
-            place: place, bytes: bytes)
-    }
-
-    private func write(_ entry: Entry, to frames: inout ByteWriter) {
-        entry.header.write(raw.span.extracting(entry.payload), to: &frames)
-    }
-
-    /// What stands before each payload. The first entry stands at the offset of the block, the
-    /// others behind it, and all before the end of the segment.
-    private static func heads(
-        _ span: Span<UInt8>, at row: Row, of header: CompactedHeader
-    ) throws(JournalError) -> [Entry] {
+    /// The entries at `offsets`, which rise, each verified; nil where none is kept. What lies behind
+    /// the last of them is not looked at.
+    func entries(
+        at offsets: some Collection<JournalOffset>
+    ) throws(JournalError) -> [Result<JournalEntry?, JournalError>] {
+        var heads: [Entry?] = []
+        heads.reserveCapacity(offsets.count)
         var cursor = ByteCursor()
-        var heads: [Entry] = []
-        repeat {
-            let previous = heads.last?.offset ?? row.firstOffset
-            do throws(FormatError) {
-                let next = try entry(span, &cursor, behind: previous)
-                guard (next.offset == previous) == heads.isEmpty, next.offset < header.end else {
-                    throw .value("offset")
-                }
-                heads.append(next)
-            } catch {
-                if case .newer(let what) = error {
-                    throw damage(.newerPart(what), at: row, of: header)
-                }
-                throw damage("entry", at: row, of: header)
+        var head = try next(&cursor, behind: nil)
+        for offset in offsets {
+            while let found = head, found.offset < offset {
+                head = try next(&cursor, behind: found.offset)
             }
-        } while cursor.remaining(span) > 0
-        return heads
+            heads.append(head?.offset == offset ? head : nil)
+        }
+        var frames = Frames(heads.lazy.compactMap(\.self), of: self)
+        return heads.map { head in
+            guard let head else { return .success(nil) }
+            return Result { () throws(JournalError) in try frames.next(head) }
+        }
+    }
+
+    /// The frames of some entries, one behind the other.
+    private struct Frames {
+        private let block: CompactedBlock
+        private let bytes: [UInt8]
+        private var place = 0
+
+        init(_ heads: some Sequence<Entry>, of block: CompactedBlock) {
+            var frames = ByteWriter(
+                capacity: heads.reduce(0) { $0 + $1.header.frameLength })
+            for head in heads {
+                head.header.write(block.raw.span.extracting(head.payload), to: &frames)
+            }
+            self.block = block
+            bytes = frames.bytes
+        }
+
+        /// The entry of the next frame, whose head is given, verified.
+        mutating func next(_ head: Entry) throws(JournalError) -> JournalEntry {
+            defer { place += head.header.frameLength }
+            do throws(FrameFault) {
+                try head.header.verifyPayload(bytes.span, at: place)
+            } catch {
+                throw block.damage(.frame(error), at: head.offset)
+            }
+            return JournalEntry(
+                offset: head.offset, header: head.header,
+                source: .block(block.number, block.row.place), place: place, bytes: bytes)
+        }
+    }
+
+    /// What stands before the next payload; nil behind the last one. The first entry stands at the offset
+    /// of the block, the others behind it, and all before the end of the segment.
+    private func next(
+        _ cursor: inout ByteCursor, behind previous: JournalOffset?
+    ) throws(JournalError) -> Entry? {
+        let span = raw.span
+        if previous != nil, cursor.remaining(span) == 0 { return nil }
+        do throws(FormatError) {
+            let entry = try Self.entry(span, &cursor, behind: previous ?? row.firstOffset)
+            guard (entry.offset == row.firstOffset) == (previous == nil), entry.offset < end,
+                entry.offset != previous
+            else { throw .value("offset") }
+            return entry
+        } catch {
+            if case .newer(let what) = error { throw damage(.newerPart(what), at: row.firstOffset) }
+            throw damage(.compacted("entry"), at: row.firstOffset)
+        }
     }
 
     private static func entry(

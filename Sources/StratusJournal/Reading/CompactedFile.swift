@@ -94,37 +94,45 @@ final class CompactedFile: Sendable {
     func entry(
         at offset: JournalOffset, _ mode: ReadMode
     ) throws(JournalError) -> JournalEntry? {
-        try block(holding: offset, mode)?.entry(at: offset)
+        try entries(at: CollectionOfOne(offset), mode)[0].get()
     }
 
-    /// The last block whose first entry does not lie behind `offset`; nil where there is none.
+    /// The entries at the first of `offsets`, which rise: at all that one block can have, and at one at
+    /// least. Each is verified; nil where none is kept.
+    func entries(
+        at offsets: some Collection<JournalOffset>, _ mode: ReadMode
+    ) throws(JournalError) -> [Result<JournalEntry?, JournalError>] {
+        guard let first = offsets.first, let (_, row, end) = try block(holding: first, mode) else {
+            return [.success(nil)]
+        }
+        let bytes = try read(row.place..<row.place + row.length, mode)
+        let block = try CompactedBlock(bytes, from: 0, at: row, of: header)
+        return try block.entries(at: offsets.prefix { $0 < max(end, first.next) })
+    }
+
+    /// What the directory says of the last block whose first entry does not lie behind `offset`: its
+    /// number, its row, and what all its entries lie before. Nil where there is none.
     func block(
         holding offset: JournalOffset, _ mode: ReadMode
-    ) throws(JournalError) -> CompactedBlock? {
-        guard let number = try number(ofBlockHolding: offset, mode) else { return nil }
-        return try block(number, mode)
-    }
-
-    /// The block of that number, which there is.
-    func block(_ number: Int, _ mode: ReadMode) throws(JournalError) -> CompactedBlock {
-        let row = try row(number, mode)
-        let bytes = try read(row.place..<row.place + row.length, mode)
-        return try CompactedBlock(bytes, from: 0, at: row, of: header)
-    }
-
-    /// The number of that block.
-    func number(
-        ofBlockHolding offset: JournalOffset, _ mode: ReadMode
-    ) throws(JournalError) -> Int? {
+    ) throws(JournalError) -> (number: Int, row: CompactedBlock.Row, end: JournalOffset)? {
         let piece = Self.countNotAbove(offset.rawValue, of: top.count) { top[$0] } - 1
         guard piece >= 0 else { return nil }
-        var rank = 0
+        var number = 0
+        var row = CompactedBlock.Row(firstOffset: .zero, place: 0, length: 0)
+        var end = piece + 1 < top.count ? top[piece + 1] : .max
         try withPiece(piece, mode) { rows, count in
-            rank = Self.countNotAbove(offset.rawValue, of: count) {
+            let begun = Self.countNotAbove(offset.rawValue, of: count) {
                 rows.uint64(at: $0 * Self.rowLength)
             }
+            number = max(begun, 1) - 1
+            row = CompactedBlock.Row(rows, at: number * Self.rowLength)
+            if number + 1 < count { end = rows.uint64(at: (number + 1) * Self.rowLength) }
         }
-        return piece * Self.rowsInPiece + max(rank, 1) - 1
+        try check(row, ofPiece: piece)
+        return (
+            piece * Self.rowsInPiece + number, row,
+            min(JournalOffset(rawValue: end), header.end)
+        )
     }
 
     /// How many of `count` rising numbers are not above a value.
@@ -137,17 +145,6 @@ final class CompactedFile: Sendable {
             if number(middle) <= value { low = middle + 1 } else { high = middle }
         }
         return low
-    }
-
-    /// What the directory says of the block of that number, which there is.
-    func row(_ number: Int, _ mode: ReadMode) throws(JournalError) -> CompactedBlock.Row {
-        let piece = number / Self.rowsInPiece
-        var row = CompactedBlock.Row(firstOffset: .zero, place: 0, length: 0)
-        try withPiece(piece, mode) { rows, _ in
-            row = CompactedBlock.Row(rows, at: number % Self.rowsInPiece * Self.rowLength)
-        }
-        try check(row, ofPiece: piece)
-        return row
     }
 
     /// All rows of a piece.
@@ -231,7 +228,7 @@ struct CompactedReader {
 
     /// Goes to the block that holds `offset`, or to the first behind it.
     mutating func skip(to offset: JournalOffset) throws(JournalError) {
-        next = try compacted.number(ofBlockHolding: offset, .blocking) ?? 0
+        next = try compacted.block(holding: offset, .blocking)?.number ?? 0
     }
 
     /// What the directory says of the next block, which there is.

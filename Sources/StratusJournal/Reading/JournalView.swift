@@ -227,18 +227,20 @@ package struct JournalView: Sendable {
         }
         var next = first
         while next < places.count, places[next].offset < segment.end {
-            let block = Result { () throws(JournalError) in
-                try file.get().block(holding: places[next].offset, mode)
+            let found: [Result<JournalEntry?, JournalError>]
+            do throws(JournalError) {
+                found = try file.get().entries(at: places[next...].lazy.map(\.offset), mode)
+            } catch {
+                found = [.failure(error)]
             }
-            let last = (try? block.get()?.lastOffset) ?? .zero
-            repeat {
+            for entry in found {
                 let (offset, length) = places[next]
                 let entry = Result { () throws(JournalError) in
-                    try expected(block.get()?.entry(at: offset), at: offset, length)
+                    try expected(entry.get(), at: offset, length)
                 }
                 guard body(next, entry) else { return nil }
                 next += 1
-            } while next < places.count && places[next].offset <= last
+            }
         }
         return next
     }

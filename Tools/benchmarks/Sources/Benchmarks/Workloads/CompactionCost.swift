@@ -24,6 +24,32 @@ enum CompactionCost {
         Disk.remove(path)
     }
 
+    /// Time by the clock, and CPU time of the process, in microseconds.
+    private struct Spent {
+        var time: Double
+        var cpuTime: Double
+
+        static func upToNow() -> Spent {
+            Spent(time: now() * 1e6, cpuTime: Benchmarks.cpuTime() * 1e6)
+        }
+
+        /// Of each of so many things that were done since.
+        static func since(_ start: Spent, dividedBy count: Int) -> Spent {
+            let end = upToNow()
+            return Spent(
+                time: (end.time - start.time) / Double(count),
+                cpuTime: (end.cpuTime - start.cpuTime) / Double(count))
+        }
+
+        static func median(_ all: [Spent]) -> Spent {
+            Spent(
+                time: Number.median(all.map(\.time)) ?? 0,
+                cpuTime: Number.median(all.map(\.cpuTime)) ?? 0)
+        }
+
+        var text: String { Number.short(time) + " us, CPU " + Number.short(cpuTime) + " us" }
+    }
+
     /// What was measured of one or more stores.
     private struct Run {
         /// Of each commit, in seconds.
@@ -36,14 +62,14 @@ enum CompactionCost {
         /// The most memory of the process, in bytes.
         var memory = 0
         /// Of a random read afterwards, in microseconds.
-        var reads: [Double] = []
-        /// Of all records read by the feed, in pages of 1,000, a second.
-        var scans: [Double] = []
+        var reads: [Spent] = []
+        /// The same of each record, all read by the feed in pages of 1,000.
+        var scans: [Spent] = []
 
         var rate: Double { Double(times.count * SaveLoad.batch) / times.reduce(0, +) }
 
-        var read: Double { Number.median(reads) ?? 0 }
-        var scan: Double { Number.median(scans) ?? 0 }
+        var read: Spent { .median(reads) }
+        var scan: Spent { .median(scans) }
 
         /// Of a commit, in milliseconds.
         func percentile(_ share: Double) -> Double {
@@ -59,8 +85,8 @@ enum CompactionCost {
                 Number.short(mostSpace) + " at most",
                 Number.short(written) + " written to the device",
                 "\(memory >> 20) MiB",
-                "then a read of one record " + Number.short(read) + " us",
-                "all by the feed " + Number.fixed(scan, 0) + " a second",
+                "then a read of one record \(read.text)",
+                "one of all by the feed \(scan.text)",
             ]
             return parts.joined(separator: ", ")
         }
@@ -93,14 +119,17 @@ enum CompactionCost {
         func ratio(_ value: (Run) -> Double) -> String {
             Number.short(value(with) / value(without))
         }
-        let reads = without.read / with.read
-        let scans = with.scan / without.scan
+        func rates(_ value: (Run) -> Spent) -> String {
+            let (with, without) = (value(with), value(without))
+            return Number.short(without.time / with.time) + " by the clock, "
+                + Number.short(without.cpuTime / with.cpuTime) + " by CPU time"
+        }
         let parts = [
             "rate " + ratio(\.rate) + " (aim 0.9)",
             "p99 " + ratio { $0.percentile(0.99) } + " (aim 1.5)",
             "p99.9 " + ratio { $0.percentile(0.999) } + " (aim 2)",
-            "reads afterwards " + Number.short(reads) + " (aim 0.6)",
-            "by the feed " + Number.short(scans) + " (aim 1)",
+            "reads afterwards " + rates(\.read) + " (aim 0.6)",
+            "by the feed " + rates(\.scan) + " (aim 1)",
         ]
         print(parts.joined(separator: ", "))
     }
@@ -154,17 +183,17 @@ enum CompactionCost {
         }
         // Once for the caches.
         for id in ids { _ = try await database.record(for: id) }
-        let beginning = now()
+        var start = Spent.upToNow()
         for id in ids { _ = try await database.record(for: id) }
-        run.reads.append((now() - beginning) / Double(ids.count) * 1e6)
-        let start = now()
+        run.reads.append(.since(start, dividedBy: ids.count))
+        start = .upToNow()
         var (token, isMore): (ChangeToken?, Bool) = (nil, true)
         while isMore {
             let page = try await database.recordZoneChanges(
                 inZoneWith: SaveLoad.zone, since: token, resultsLimit: 1_000)
             (token, isMore) = (page.changeToken, page.moreComing)
         }
-        run.scans.append(Double(records) / (now() - start))
+        run.scans.append(.since(start, dividedBy: records))
         try await container.close()
     }
 
